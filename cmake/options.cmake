@@ -1,0 +1,18 @@
+option(CLOCHE_STATIC "Link cloche statically: its own start-up is part of every run" ON)
+option(CLOCHE_TESTS "Build the tests" ON)
+option(CLOCHE_BENCH "Build the benchmarks" OFF)
+option(CLOCHE_FUZZ "Build the fuzz targets (clang)" OFF)
+set(CLOCHE_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+add_compile_definitions(_GNU_SOURCE)
+if(CLOCHE_SANITIZE)
+  set(CLOCHE_STATIC OFF)
+  add_compile_options(-fsanitize=${CLOCHE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CLOCHE_SANITIZE})
+endif()

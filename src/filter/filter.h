@@ -1,0 +1,67 @@
+// The system-call filter: an allowlist in which every entry has its reason, compiled into a short decision tree of
+// classic BPF. Pure: no kernel is asked here.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace cloche::filter {
+
+// What may differ from run to run. Everything else is fixed.
+struct Options {
+  bool inet_sockets = false;   // AF_INET and AF_INET6 may be created
+  bool unix_sockets = true;    // AF_UNIX may be created
+  bool exec_writable = false;  // executable memfds allowed
+  bool operator==(const Options&) const = default;
+};
+
+enum class ActionKind : std::uint8_t { kAllow, kErrno, kKill };
+struct Action {
+  ActionKind kind = ActionKind::kErrno;
+  std::uint16_t errno_value = 0;
+  bool operator==(const Action&) const = default;
+  std::uint32_t encoded() const;  // SECCOMP_RET_*
+};
+
+// One argument test; the compiler compares at the width the kernel uses (CONTAINMENT 53).
+struct ArgCheck {
+  enum class Op : std::uint8_t { kEqual, kMaskedEqual } op = Op::kEqual;
+  std::uint8_t index = 0;       // argument 0 to 5
+  std::uint8_t width = 32;      // 32: low half only; 64: both halves
+  std::uint64_t mask = ~0ull;
+  std::uint64_t value = 0;
+  bool operator==(const ArgCheck&) const = default;
+};
+// Checks of a clause are all true → its action. Clauses are tried in order; none matching → the rule's own action.
+struct Clause {
+  std::vector<ArgCheck> all;
+  Action action;
+  bool operator==(const Clause&) const = default;
+};
+struct Rule {
+  std::uint32_t number = 0;      // system call number of the architecture
+  std::string_view name;
+  std::string_view reason;       // why it is allowed, or which attack denies it
+  std::vector<Clause> clauses;
+  Action action;
+};
+
+// The table for an architecture's AUDIT_ARCH_* value under the options, sorted by number.
+std::vector<Rule> rules(std::uint32_t audit_arch, const Options& options);
+std::uint32_t native_arch();
+
+// Unknown numbers and x32 give ENOSYS, another architecture kills.
+std::vector<sock_filter> compile(const std::vector<Rule>& rules, std::uint32_t audit_arch);
+
+// Judges a program without running it (tests, plan printing): the SECCOMP_RET_* value for one call.
+struct Call {
+  std::uint32_t arch = 0;
+  std::uint32_t number = 0;
+  std::uint64_t args[6] = {};
+};
+std::uint32_t evaluate(const std::vector<sock_filter>& program, const Call& call);
+
+}  // namespace cloche::filter

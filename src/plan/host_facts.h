@@ -1,0 +1,64 @@
+// HostFacts: what this kernel, this user and this machine can do. Probed by host/, a plain value everywhere else, so
+// that tests can plan for hosts that nobody has.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cloche {
+
+enum class Controller : std::uint8_t { kPids, kMemory, kCpu, kCpuAcct, kFreezer };
+inline constexpr std::array kControllers = {Controller::kPids, Controller::kMemory, Controller::kCpu,
+                                            Controller::kCpuAcct, Controller::kFreezer};
+std::string_view to_string(Controller);  // "pids", "memory", "cpu", "cpuacct", "freezer"
+
+// Where a run may make its leaf. An absent directory means: not writable or not there.
+struct CgroupFacts {
+  enum class Version : std::uint8_t { kNone, kV1, kV2 };
+  Version version = Version::kNone;
+  // v1: one writable parent directory per controller. v2: the parent under pids, memory, cpu where it is enabled
+  // (the same directory), nothing under cpuacct and freezer.
+  std::array<std::optional<std::string>, kControllers.size()> parent;
+  bool v2_needs_self_move = false;  // the engine must first move itself into a leaf beside the cells
+  std::string why_not;              // for people, when something is missing
+  bool operator==(const CgroupFacts&) const = default;
+
+  const std::optional<std::string>& at(Controller c) const { return parent[static_cast<std::size_t>(c)]; }
+};
+
+struct HostFacts {
+  std::string kernel = "unknown";       // uname -r
+  std::uint32_t arch = 0;               // AUDIT_ARCH_*
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint32_t supplementary_groups = 0;  // how many the engine carries
+  bool is_root = false;                 // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID
+  bool set_uid_program = false;         // real and effective ids differ, or AT_SECURE
+  bool in_container = false;
+  unsigned cpus = 1;                    // this process may use
+  std::uint64_t memory = 0;             // bytes of the machine
+
+  bool user_namespaces = false;         // a test clone worked
+  std::string user_namespaces_why;      // errno and the likely setting when it did not
+  bool mount_api = false;               // open_tree, fsopen, move_mount, mount_setattr
+  bool proc_mountable = false;          // a fresh procfs with subset=pid could be mounted in a new namespace
+  int landlock_abi = 0;                 // 0: none
+  bool seccomp_filter = false;
+  bool pidfd = false;
+  bool clone3 = false;
+  bool close_range = false;
+  bool cgroup_kill = false;             // cgroup.kill exists (v2)
+  bool nproc_per_namespace = false;     // RLIMIT_NPROC counts per user namespace (5.14)
+  std::uint64_t uid_span = 0;           // how many host uids can be mapped (size of /proc/self/uid_map)
+  std::optional<std::string> bwrap;     // path
+  std::optional<std::string> bwrap_version;
+  std::optional<std::string> init;      // path of cloche-init
+  bool usr_merged = true;               // /bin, /lib, ... are symlinks into /usr
+  CgroupFacts cgroup;
+  bool operator==(const HostFacts&) const = default;
+};
+
+}  // namespace cloche

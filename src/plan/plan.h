@@ -1,0 +1,81 @@
+// Plan: a pure function of policy, request and host. A list of typed steps, each with the guarantee that it serves.
+// `cloche plan` prints it; tests assert on it without running anything; launch/ executes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/host_facts.h"
+#include "plan/request.h"
+#include "policy/policy.h"
+#include "report/report.h"
+#include "wire/wire.h"
+
+namespace cloche {
+
+enum class Backend : std::uint8_t { kNone, kProcess, kNamespace, kBwrap };
+std::string_view to_string(Backend);  // "none", "native", "native", "bwrap"
+
+struct Step {
+  wire::StepKind kind{};
+  Guarantee serves{};
+  std::string a;
+  std::string b;
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t z = 0;
+  std::string data;
+  bool operator==(const Step&) const = default;
+};
+std::string describe(const Step&);  // "bind /usr on usr, read-only"
+
+// A value written into a file of the run's own cgroup leaf before the guest's first instruction.
+struct CgroupSetting {
+  Controller controller{};
+  std::string file;    // "pids.max"
+  std::string value;
+  Guarantee serves{};
+  bool required = true;
+  bool operator==(const CgroupSetting&) const = default;
+};
+
+// A host path that the engine (root) clones and maps to the guest's uid, because the guest's own uid could not use it.
+struct HostMount {
+  std::string path;
+  bool writable = false;
+  bool operator==(const HostMount&) const = default;
+};
+
+struct Plan {
+  Tier tier{};
+  Backend backend{};
+  std::string policy_name;
+  std::vector<std::string> argv;                         // as the guest sees it
+  std::vector<std::pair<std::string, std::string>> env;  // as the guest sees it, sorted
+  std::string program;                                   // path handed to exec
+  std::string cwd;
+  std::uint64_t namespaces = 0;                          // CLONE_NEW* for clone3
+  std::uint32_t inside_uid = 1000;
+  std::uint32_t inside_gid = 1000;
+  bool own_host_uid = false;                             // root engine: the guest gets a host uid of its own
+  std::vector<Step> steps;
+  std::vector<CgroupSetting> cgroup;
+  std::vector<HostMount> host_mounts;                    // index = y of kBindFd
+  std::vector<std::string> bwrap_args;                   // backend bwrap only
+  std::vector<ReceiptLine> guarantees;                   // evidence is empty until a run reads it back
+  std::vector<std::string> weakenings;
+  Limits limits;
+  std::optional<Millis> wall;                            // after N2
+  bool tty = false;
+  bool scratch_on_host = false;                          // tier 0: a work directory on the host, removed afterwards
+  bool operator==(const Plan&) const = default;
+};
+
+// Fails with kRefused when the host cannot give what the policy asks for; the hint says what to install or change.
+Result<Plan> make_plan(const Policy& policy, const Request& request, const HostFacts& host);
+
+}  // namespace cloche

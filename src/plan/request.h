@@ -1,0 +1,31 @@
+// Request: the program of one run, beside the policy that holds it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cloche {
+
+// A script is read by the engine and handed over by content: the guest never holds the host's inode.
+struct Script {
+  std::string name;         // file name inside the cell, "x.py"
+  std::string interpreter;  // absolute path inside the cell, "/usr/bin/python3"
+  std::vector<std::string> interpreter_args;
+  std::string text;
+  bool operator==(const Script&) const = default;
+};
+
+struct Request {
+  std::vector<std::string> argv;            // without a script: argv[0] is the program; with one: its arguments
+  std::optional<Script> script;
+  std::map<std::string, std::string> env;   // the engine's own environment, from which the policy passes
+  std::string home;                         // for ~ in the policy
+  bool tty = false;
+  bool cancellable = false;                 // the caller holds a cancel handle (N2)
+  bool operator==(const Request&) const = default;
+};
+
+}  // namespace cloche

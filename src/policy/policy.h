@@ -1,0 +1,83 @@
+// Policy: what a run may touch and how much. A plain value: comparable, printable, with no host in it.
+// Absent means denied (law 1), so the default-constructed lists grant nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+
+namespace cloche {
+
+enum class Tier : std::uint8_t { kProcess = 0, kNamespace = 1, kContainer = 2, kMicroVm = 3 };
+enum class BackendChoice : std::uint8_t { kAuto, kNative, kBwrap, kNone };  // kNone: development only (H8)
+enum class Trust : std::uint8_t { kLow, kMedium };                          // kLow never runs below tier 1 (H9)
+enum class LimitsMode : std::uint8_t { kRequire, kBestEffort };
+enum class NetMode : std::uint8_t { kNone, kLoopback, kHost };
+
+std::string_view to_string(Tier);           // "process", "namespace", "container", "microvm"
+std::string_view to_string(BackendChoice);  // "auto", "native", "bwrap", "none"
+std::string_view to_string(Trust);          // "low", "medium"
+std::string_view to_string(LimitsMode);     // "require", "best-effort"
+std::string_view to_string(NetMode);        // "none", "loopback", "host"
+
+struct Limits {
+  LimitsMode mode = LimitsMode::kRequire;
+  std::optional<Millis> wall;            // absent: N2 decides (300 s, or none when the caller can cancel)
+  Millis grace{5'000};                   // between TERM and KILL
+  std::optional<Millis> cpu_time;        // cpu seconds of the whole cell
+  double cpus = 1.0;                     // share: 1.5 is one and a half cores
+  Bytes memory = mebibytes(512);
+  std::uint64_t pids = 512;              // P1
+  std::uint64_t files = 256;             // open descriptors per process
+  Bytes output = mebibytes(8);           // stdout and stderr together
+  Bytes disk = mebibytes(256);           // everything the cell can write: /tmp, /work, /home, /dev/shm
+  std::uint64_t inodes = 16'384;         // files and directories in it
+  bool operator==(const Limits&) const = default;
+};
+
+struct FileGrants {
+  std::vector<std::string> read;   // absolute or ~/ paths; appear in the cell at the same path
+  std::vector<std::string> write;  // written through to the host: the policy says so
+  std::vector<std::string> exec;   // readable and executable
+  bool exec_writable = false;      // may the guest execute what it wrote (W^X otherwise)
+  bool operator==(const FileGrants&) const = default;
+};
+
+struct EnvGrants {
+  std::vector<std::string> pass;           // names, or "PREFIX_*"
+  std::map<std::string, std::string> set;  // exact values
+  bool operator==(const EnvGrants&) const = default;
+};
+
+// Each weakening is a word in the policy, so that a search finds every exception.
+enum class Weakening : std::uint8_t {
+  kSupplementaryGroups,  // an ordinary user's groups cannot be dropped without a mapping helper; keep them
+  kHostNetwork,          // net.mode = "host"
+  kNoBackend,            // backend = "none": no containment at all, development only
+};
+std::string_view to_string(Weakening);  // "supplementary-groups", "host-network", "no-backend"
+
+struct Policy {
+  std::string name = "default";          // preset or file it came from; shown, never decides anything
+  Tier tier = Tier::kNamespace;          // the least tier
+  BackendChoice backend = BackendChoice::kAuto;
+  Trust trust = Trust::kLow;
+  std::string cwd = "/work";             // inside the cell
+  bool development = false;              // allows backend = "none" (H8)
+  bool root_in_cell = false;             // inside uid 0 (CONTAINMENT 21); never a host privilege
+  NetMode net = NetMode::kNone;
+  Limits limits;
+  FileGrants files;
+  EnvGrants env;
+  std::vector<Weakening> weaken;
+  bool operator==(const Policy&) const = default;
+
+  bool weakens(Weakening w) const;
+};
+
+}  // namespace cloche

@@ -1,0 +1,107 @@
+// Report: what a run did and what held it. A value; written as JSON (to_json.h) or for people (render.h).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "report/guarantee.h"
+
+namespace cloche {
+
+enum class OutcomeKind : std::uint8_t {
+  kExited,     // the guest ended by itself; code says how
+  kSignaled,   // the guest died of a signal that we did not send
+  kWall,       // the wall clock ran out
+  kCpu,
+  kOom,
+  kPids,       // a fork was refused by the limit and the guest failed of it
+  kDisk,
+  kOutput,     // more output than allowed
+  kDenied,     // the system-call filter killed it
+  kCancelled,  // the caller asked
+  kRefused,    // never started: policy, ceiling or host
+  kFailed,     // never started or lost: our fault or the kernel's
+};
+std::string_view to_string(OutcomeKind);  // "exited", "signaled", "wall", "cpu", "oom", ...
+
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::kFailed;
+  int code = 0;         // exit code of the guest, where it has one
+  int signal = 0;       // the signal that ended it, 0 if none
+  std::string message;  // one sentence
+  std::string step;     // for refused and failed: where
+  std::string hint;     // for refused and failed: what to do
+  bool operator==(const Outcome&) const = default;
+};
+
+// The exit code of `cloche run`: the guest's own, 128+signal, 124 wall, 125 failed, 126 refused, 137 killed by a
+// limit or by the filter, 130 cancelled.
+int exit_code(const Outcome&);
+
+enum class Standing : std::uint8_t { kHeld, kWeakened, kAbsent };
+std::string_view to_string(Standing);  // "held", "weakened", "absent"
+
+struct ReceiptLine {
+  Guarantee guarantee{};
+  Standing standing = Standing::kAbsent;
+  std::string mechanism;  // "cgroup v1 pids", "pid namespace", "seccomp filter, 142 instructions"
+  std::string evidence;   // what was read back: "pids.max = 64", "CapBnd 0000000000000000"
+  bool operator==(const ReceiptLine&) const = default;
+};
+
+struct Usage {
+  Millis wall{0};
+  std::chrono::microseconds cpu_user{0};
+  std::chrono::microseconds cpu_system{0};
+  Bytes memory_peak{0};        // 0: not measured
+  std::uint64_t pids_peak = 0; // 0: not measured
+  std::uint64_t forks_refused = 0;
+  std::uint64_t oom_kills = 0;
+  std::uint64_t stdout_bytes = 0;
+  std::uint64_t stderr_bytes = 0;
+  bool operator==(const Usage&) const = default;
+};
+
+struct Denial {
+  std::string what;    // "limit", "syscall"
+  std::string detail;
+  std::uint64_t count = 0;
+  bool operator==(const Denial&) const = default;
+};
+
+struct Stream {
+  std::string tail;           // at most the ring's size
+  std::uint64_t total = 0;    // bytes the guest wrote
+  bool truncated = false;     // the tail is not all of it
+  bool operator==(const Stream&) const = default;
+};
+
+struct TimingStep {
+  std::string name;
+  std::chrono::microseconds took{0};
+  bool operator==(const TimingStep&) const = default;
+};
+
+struct Report {
+  std::string id;
+  Outcome outcome;
+  std::string tier;
+  std::string backend;
+  std::string policy;
+  std::vector<std::string> argv;
+  std::vector<ReceiptLine> receipt;
+  std::vector<std::string> weakenings;  // one sentence each
+  std::vector<std::string> lifecycle;   // the K3 steps that happened, in order
+  Usage usage;
+  std::vector<Denial> denials;
+  Stream out;
+  Stream err;
+  std::vector<TimingStep> timing;
+  bool operator==(const Report&) const = default;
+};
+
+}  // namespace cloche

@@ -1,0 +1,120 @@
+// What the engine and a cell's init say to each other. Shared by both, so it uses neither the C++ library nor any
+// other room: init is a freestanding-style static program.
+//
+// The engine clones a child into its namespaces; the child execs init with one descriptor, the control socket
+// (SOCK_SEQPACKET). The engine sends kSpec with the spec (a memfd) and the cell's descriptors; init performs the
+// steps in order; the process that will become the guest sends kReady and waits; the engine reads the cell back from
+// the kernel, then sends kGo.
+#pragma once
+
+#include <stdint.h>
+
+namespace cloche::wire {
+
+inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
+inline constexpr int kControlFd = 3;
+inline constexpr uint32_t kMaxFds = 64;
+inline constexpr uint32_t kNoString = 0xffffffffu;
+
+// One step. What the fields mean is said beside each kind: a and b are strings, x, y and z numbers, data a blob.
+enum class StepKind : uint16_t {
+  kCgroupNamespace = 1,  // unshare, so that the leaf is the namespace's root
+  kHostname,             // a: name
+  kLoopbackUp,
+  kNewRoot,              // x: size in bytes, y: inodes; from here on targets are relative to this root
+  kScratch,              // x: size, y: inodes; the one file system behind everything the cell can write
+  kDir,                  // a: target, x: mode
+  kSymlink,              // a: target, b: what it points at
+  kFile,                 // a: target, x: mode, data: contents
+  kBind,                 // a: target, b: host path, x: MountFlags
+  kBindFd,               // a: target, x: MountFlags, y: index of a detached mount that the engine sent
+  kScratchDir,           // a: target, b: name in the scratch, x: MountFlags, y: mode
+  kDevice,               // a: target, b: host path, x: major, y: minor
+  kProc,                 // a: target
+  kPts,                  // a: target
+  kPivot,                // the old root is gone after this
+  kRootReadOnly,
+  kIdentity,             // x: uid, y: gid
+  kKeyring,
+  kRlimit,               // x: resource, y: value (soft and hard)
+  kAffinity,             // x: number of cpus
+  kParentDeath,          // after the last credential change; then checks that the parent still lives
+  kDropCapabilities,
+  kSubreaper,            // tier 0: orphans come to init
+  kWorkDir,              // tier 0: a: host directory made by the engine, becomes the root of relative targets
+  // From here on the steps belong to the process that becomes the guest.
+  kGuestSession,         // x: 1 if a terminal was asked for
+  kNoNewPrivs,
+  kLandlock,             // x: handled fs, y: handled net, z: scoped; rules follow
+  kLandlockRule,         // a: path, x: allowed access, y: 1 if a missing path is no error
+  kLandlockRestrict,
+  kFilter,               // data: struct sock_filter[]
+  kExec,                 // a: file, b: cwd; argv and env follow in the spec
+};
+
+enum MountFlags : uint64_t {
+  kReadOnly = 1,
+  kNoExec = 2,
+  kOptional = 4,   // a missing source is skipped
+  kSourceIsFile = 8,
+  kAllowDevices = 16,
+};
+
+struct Step {
+  StepKind kind;
+  uint16_t reserved;
+  uint32_t a;  // offset of a NUL-terminated string in the string area, or kNoString
+  uint32_t b;
+  uint32_t data_offset;
+  uint32_t data_size;
+  uint64_t x;
+  uint64_t y;
+  uint64_t z;
+};
+
+// Header, then steps, then argv and envp as arrays of string offsets, then the string and data area.
+struct SpecHeader {
+  uint32_t magic;
+  uint32_t total_size;
+  uint32_t step_count;
+  uint32_t argc;
+  uint32_t envc;
+  uint32_t area_offset;
+  uint32_t tty;          // 1: make a pty and send the master back
+  uint32_t tty_rows;
+  uint32_t tty_cols;
+  uint32_t stdio_count;  // of the descriptors received after the spec, this many become 0, 1, 2, ...
+  uint32_t tree_kill;    // 0: pid namespace (kill -1); 1: walk /proc below init
+};
+
+enum class MessageKind : uint32_t {
+  kSpec = 1,   // engine → init, with descriptors: spec memfd, stdio, detached mounts
+  kGo,         // engine → guest-to-be
+  kTerminate,  // engine → init: number is the signal for the whole tree
+  kReady,      // guest-to-be → engine, credentials attached
+  kTty,        // init → engine, with the pty's master
+  kFailed,     // → engine: step index (of the spec) and errno
+  kStarted,    // init → engine: the exec happened
+  kExited,     // init → engine: wait status and usage of the main process
+};
+
+struct Message {
+  MessageKind kind;
+  int32_t step;         // kFailed: index in the spec, -1 before it was read
+  int32_t error;        // errno
+  int32_t status;       // kExited: wait status
+  int32_t number;       // kTerminate: signal
+  uint32_t probe;       // kReady: ProbeBits
+  uint64_t cpu_user_us;
+  uint64_t cpu_system_us;
+  uint64_t max_rss_kib;
+};
+
+// What the guest-to-be saw when it tried its own walls, just before kReady.
+enum ProbeBits : uint32_t {
+  kProbeLandlockHeld = 1,   // opening a path that only Landlock forbids gave EACCES
+  kProbeFilterHeld = 2,     // a forbidden system call gave the filter's errno
+  kProbeKeyringFresh = 4,
+};
+
+}  // namespace cloche::wire
