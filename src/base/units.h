@@ -28,6 +28,10 @@ Result<Bytes> parse_bytes(std::string_view text);
 // "250ms", "10s", "1.5m", "2h"; a bare number is refused because its unit is a guess.
 Result<Millis> parse_duration(std::string_view text);
 
+// A text from outside as a message may show it: in quotes, cut at 64 bytes, control characters and non-ASCII bytes
+// escaped, so that hostile input cannot drive the reader's terminal.
+std::string shown_text(std::string_view text);
+
 std::string to_text(Bytes bytes);    // the largest unit that is exact: "512M", "1025"
 std::string to_text(Millis value);   // "1500ms", "10s", "5m"
 

@@ -1,8 +1,7 @@
 // The facade: one call from a request to a report.
 #pragma once
 
-#include <functional>
-#include <string_view>
+#include <memory>
 
 #include "base/result.h"
 #include "plan/host_facts.h"
@@ -10,21 +9,17 @@
 #include "plan/request.h"
 #include "policy/policy.h"
 #include "report/report.h"
+#include "supervise/supervisor.h"
 
 namespace cloche {
 
-enum class OutputStream : unsigned char { kOut, kErr };
+// Starts a plan on the tier that it names.
+Result<Cell> start_cell(const Plan& plan, const LaunchContext& context);
 
-// How a run is connected to its caller. Descriptors are borrowed: the caller keeps them open until the report.
-struct RunIo {
-  int stdin_fd = -1;      // passed to the guest through a pipe; -1: the guest's stdin is empty
-  int terminal_fd = -1;   // with Request::tty: the caller's terminal, relayed to the cell's own pty; -1: none
-  int cancel_fd = -1;     // becoming readable cancels the run
-  std::function<void(OutputStream, std::string_view)> on_output;  // live, on the supervising thread
-  std::size_t tail_bytes = 64 * 1024;                             // ring per stream in the report
-};
+// A report for a run that never started.
+Report refusal(const Request& request, const Policy& policy, const Error& error);
 
-// Plans, launches, supervises and reports. Never throws; every failure is an outcome in the report.
-Report run(const Policy& policy, const Request& request, const HostFacts& host, const RunIo& io);
+// Plans, launches, supervises and reports, on the calling thread. Every failure is an outcome in the report.
+Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring);
 
 }  // namespace cloche

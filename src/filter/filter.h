@@ -29,8 +29,8 @@ struct Action {
 // One argument test; the compiler compares at the width the kernel uses (CONTAINMENT 53).
 struct ArgCheck {
   enum class Op : std::uint8_t { kEqual, kMaskedEqual } op = Op::kEqual;
-  std::uint8_t index = 0;       // argument 0 to 5
-  std::uint8_t width = 32;      // 32: low half only; 64: both halves
+  std::uint8_t index = 0;   // argument 0 to 5
+  std::uint8_t width = 32;  // 32: low half only; 64: both halves
   std::uint64_t mask = ~0ull;
   std::uint64_t value = 0;
   bool operator==(const ArgCheck&) const = default;
@@ -42,9 +42,9 @@ struct Clause {
   bool operator==(const Clause&) const = default;
 };
 struct Rule {
-  std::uint32_t number = 0;      // system call number of the architecture
+  std::uint32_t number = 0;  // system call number of the architecture
   std::string_view name;
-  std::string_view reason;       // why it is allowed, or which attack denies it
+  std::string_view reason;  // why it is allowed, or which attack denies it
   std::vector<Clause> clauses;
   Action action;
 };
@@ -63,5 +63,7 @@ struct Call {
   std::uint64_t args[6] = {};
 };
 std::uint32_t evaluate(const std::vector<sock_filter>& program, const Call& call);
+// Whether the kernel would take the program; one that it would not take evaluates to a kill.
+bool is_loadable(const std::vector<sock_filter>& program);
 
 }  // namespace cloche::filter

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cloche {
@@ -28,6 +29,15 @@ struct CgroupFacts {
 
   const std::optional<std::string>& at(Controller c) const { return parent[static_cast<std::size_t>(c)]; }
 };
+
+// Settings that user_namespaces_why names when they are the cause; obstacle() finds its hint by them.
+inline constexpr std::string_view kSettingUsernsClone = "kernel.unprivileged_userns_clone";
+inline constexpr std::string_view kSettingMaxUserns = "user.max_user_namespaces";
+inline constexpr std::string_view kSettingAppArmor = "kernel.apparmor_restrict_unprivileged_userns";
+inline constexpr std::string_view kSettingOuterFilter = "system-call filter";  // put on us by a container engine
+
+// "5.10.0-21-amd64" is at least 5.10; what does not begin with two numbers is at least nothing.
+bool kernel_at_least(std::string_view release, unsigned major, unsigned minor);
 
 struct HostFacts {
   std::string kernel = "unknown";       // uname -r
@@ -52,6 +62,7 @@ struct HostFacts {
   bool close_range = false;
   bool cgroup_kill = false;             // cgroup.kill exists (v2)
   bool nproc_per_namespace = false;     // RLIMIT_NPROC counts per user namespace (5.14)
+  std::uint64_t user_tasks = 0;         // tasks this uid has now; counted only for tier 0 as an ordinary user
   std::uint64_t uid_span = 0;           // how many host uids can be mapped (size of /proc/self/uid_map)
   std::optional<std::string> bwrap;     // path
   std::optional<std::string> bwrap_version;

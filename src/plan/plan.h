@@ -23,12 +23,12 @@ std::string_view to_string(Backend);  // "none", "native", "native", "bwrap"
 struct Step {
   wire::StepKind kind{};
   Guarantee serves{};
-  std::string a;
-  std::string b;
+  std::string a{};
+  std::string b{};
   std::uint64_t x = 0;
   std::uint64_t y = 0;
   std::uint64_t z = 0;
-  std::string data;
+  std::string data{};
   bool operator==(const Step&) const = default;
 };
 std::string describe(const Step&);  // "bind /usr on usr, read-only"
@@ -65,11 +65,13 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<CgroupSetting> cgroup;
   std::vector<HostMount> host_mounts;                    // index = y of kBindFd
-  std::vector<std::string> bwrap_args;                   // backend bwrap only
+  std::vector<std::string> bwrap_args;                   // backend bwrap only; "@N" stands for the Nth data file
+  std::vector<std::string> bwrap_data;                   // contents of those; the first is cloche-init itself (empty here)
   std::vector<ReceiptLine> guarantees;                   // evidence is empty until a run reads it back
   std::vector<std::string> weakenings;
   Limits limits;
   std::optional<Millis> wall;                            // after N2
+  NetMode net{};
   bool tty = false;
   bool scratch_on_host = false;                          // tier 0: a work directory on the host, removed afterwards
   bool operator==(const Plan&) const = default;

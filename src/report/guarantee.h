@@ -9,18 +9,18 @@
 namespace cloche {
 
 enum class Guarantee : std::uint8_t {
-  kEnvironment,   // variables come from an allowlist
-  kDescriptors,   // nothing open but the declared map
-  kSession,       // own session, no host terminal
-  kEngineDeath,   // the cell dies with the engine
-  kTreeKill,      // every descendant can be killed
-  kIdentity,      // unprivileged uid, no groups
+  kEnvironment,  // variables come from an allowlist
+  kDescriptors,  // nothing open but the declared map
+  kSession,      // own session, no host terminal
+  kEngineDeath,  // the cell dies with the engine
+  kTreeKill,     // every descendant can be killed
+  kIdentity,     // unprivileged uid, no groups
   kNoNewPrivs,
   kCapabilities,  // all five sets empty, securebits locked
   kKeyring,
-  kProcesses,     // sees and signals only its own
-  kFileSystem,    // own root, nothing of the host's but grants
-  kFileAccess,    // Landlock on top
+  kProcesses,   // sees and signals only its own
+  kFileSystem,  // own root, nothing of the host's but grants
+  kFileAccess,  // Landlock on top
   kProcView,
   kDevices,
   kNetwork,
@@ -39,8 +39,8 @@ enum class Guarantee : std::uint8_t {
 };
 inline constexpr std::size_t kGuaranteeCount = 27;
 
-std::string_view to_string(Guarantee);      // "environment", "no-new-privs", "cpu-time", ...
-std::string_view describe(Guarantee);       // one line for people
+std::string_view to_string(Guarantee);  // "environment", "no-new-privs", "cpu-time", ...
+std::string_view describe(Guarantee);   // one line for people
 std::optional<Guarantee> guarantee_from(std::string_view name);
 const std::array<Guarantee, kGuaranteeCount>& all_guarantees();
 

@@ -1,8 +1,9 @@
-// Report: what a run did and what held it. A value; written as JSON (to_json.h) or for people (render.h).
+// Report: what a run did and what held it. A value; written as JSON (json.h) or for people (render.h).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,12 +14,12 @@
 namespace cloche {
 
 enum class OutcomeKind : std::uint8_t {
-  kExited,     // the guest ended by itself; code says how
-  kSignaled,   // the guest died of a signal that we did not send
-  kWall,       // the wall clock ran out
+  kExited,    // the guest ended by itself; code says how
+  kSignaled,  // the guest died of a signal that we did not send
+  kWall,      // the wall clock ran out
   kCpu,
   kOom,
-  kPids,       // a fork was refused by the limit and the guest failed of it
+  kPids,  // a fork was refused by the limit and the guest failed of it
   kDisk,
   kOutput,     // more output than allowed
   kDenied,     // the system-call filter killed it
@@ -26,7 +27,9 @@ enum class OutcomeKind : std::uint8_t {
   kRefused,    // never started: policy, ceiling or host
   kFailed,     // never started or lost: our fault or the kernel's
 };
+inline constexpr std::size_t kOutcomeKindCount = 12;
 std::string_view to_string(OutcomeKind);  // "exited", "signaled", "wall", "cpu", "oom", ...
+std::optional<OutcomeKind> outcome_kind_from(std::string_view name);
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kFailed;
@@ -38,12 +41,20 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// The exit code of `cloche run`: the guest's own, 128+signal, 124 wall, 125 failed, 126 refused, 137 killed by a
-// limit or by the filter, 130 cancelled.
+// The exit code of `cloche run`, as shells know it:
+//   exited      the guest's own, 0 to 255
+//   signaled    128 + signal
+//   wall        124, as timeout(1) has it
+//   failed      125: cloche or the kernel failed
+//   refused     126: nothing was started
+//   cancelled   130, as after an interrupt
+//   cpu, oom, pids, disk, output, denied   137, as after a SIGKILL: a limit or the filter ended it
 int exit_code(const Outcome&);
 
 enum class Standing : std::uint8_t { kHeld, kWeakened, kAbsent };
+inline constexpr std::size_t kStandingCount = 3;
 std::string_view to_string(Standing);  // "held", "weakened", "absent"
+std::optional<Standing> standing_from(std::string_view name);
 
 struct ReceiptLine {
   Guarantee guarantee{};
@@ -57,8 +68,8 @@ struct Usage {
   Millis wall{0};
   std::chrono::microseconds cpu_user{0};
   std::chrono::microseconds cpu_system{0};
-  Bytes memory_peak{0};        // 0: not measured
-  std::uint64_t pids_peak = 0; // 0: not measured
+  Bytes memory_peak{0};         // 0: not measured
+  std::uint64_t pids_peak = 0;  // 0: not measured
   std::uint64_t forks_refused = 0;
   std::uint64_t oom_kills = 0;
   std::uint64_t stdout_bytes = 0;
@@ -67,16 +78,16 @@ struct Usage {
 };
 
 struct Denial {
-  std::string what;    // "limit", "syscall"
+  std::string what;  // "limit", "syscall"
   std::string detail;
   std::uint64_t count = 0;
   bool operator==(const Denial&) const = default;
 };
 
 struct Stream {
-  std::string tail;           // at most the ring's size
-  std::uint64_t total = 0;    // bytes the guest wrote
-  bool truncated = false;     // the tail is not all of it
+  std::string tail;         // at most the ring's size
+  std::uint64_t total = 0;  // bytes the guest wrote
+  bool truncated = false;   // the tail is not all of it
   bool operator==(const Stream&) const = default;
 };
 

@@ -13,7 +13,8 @@ namespace cloche::wire {
 
 inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
 inline constexpr int kControlFd = 3;
-inline constexpr uint32_t kMaxFds = 64;
+inline constexpr uint32_t kMaxFdsPerMessage = 64;
+inline constexpr uint32_t kMaxFds = 4200;         // spec, stdio, detached mounts
 inline constexpr uint32_t kNoString = 0xffffffffu;
 
 // One step. What the fields mean is said beside each kind: a and b are strings, x, y and z numbers, data a blob.
@@ -34,7 +35,7 @@ enum class StepKind : uint16_t {
   kPts,                  // a: target
   kPivot,                // the old root is gone after this
   kRootReadOnly,
-  kIdentity,             // x: uid, y: gid
+  kIdentity,             // x: uid, y: gid, z: 1 when leaving real root (tier 0): groups go too, capabilities stay for now
   kKeyring,
   kRlimit,               // x: resource, y: value (soft and hard)
   kAffinity,             // x: number of cpus
@@ -56,8 +57,7 @@ enum MountFlags : uint64_t {
   kReadOnly = 1,
   kNoExec = 2,
   kOptional = 4,   // a missing source is skipped
-  kSourceIsFile = 8,
-  kAllowDevices = 16,
+  kAllowDevices = 8,
 };
 
 struct Step {
@@ -85,10 +85,12 @@ struct SpecHeader {
   uint32_t tty_cols;
   uint32_t stdio_count;  // of the descriptors received after the spec, this many become 0, 1, 2, ...
   uint32_t tree_kill;    // 0: pid namespace (kill -1); 1: walk /proc below init
+  uint32_t mount_count;  // detached mounts; those that do not fit the first message follow in kFds messages
 };
 
 enum class MessageKind : uint32_t {
   kSpec = 1,   // engine → init, with descriptors: spec memfd, stdio, detached mounts
+  kFds,        // engine → init: more detached mounts
   kGo,         // engine → guest-to-be
   kTerminate,  // engine → init: number is the signal for the whole tree
   kReady,      // guest-to-be → engine, credentials attached

@@ -1,0 +1,53 @@
+# One line per target: `make` prints them.
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 20
+JOBS ?= $(shell nproc)
+TIDY ?= changed
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test bench install style format fuzz clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the release preset: build/release/cloche
+	@tools/setup build test
+	@tools/build release -j $(JOBS)
+
+run: ## build and run the demo: a report made by an untrusted script
+	@tools/setup build test
+	@tools/build release -j $(JOBS)
+	@tools/demo
+
+test: ## build and test the release and the sanitizer preset, look for leftovers
+	@tools/setup build test
+	@tools/build release -j $(JOBS)
+	@tools/build asan-ubsan -j $(JOBS)
+	@tools/run-tests -j $(JOBS) release asan-ubsan
+
+bench: ## build and run the benchmarks
+	@tools/setup build bench
+	@tools/build bench -j $(JOBS)
+	@tools/bench
+
+install: ## install below PREFIX=/usr/local (DESTDIR= is put in front)
+	@tools/setup build
+	@tools/build install -j $(JOBS) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	DESTDIR=$(DESTDIR) cmake --install build/install --strip
+
+style: ## check format, lint (TIDY=all for every file) and the rules of the house
+	@tools/setup build test style
+	@tools/style check --tidy $(TIDY) -j $(JOBS)
+
+format: ## let clang-format rewrite the sources
+	@tools/setup style
+	@tools/style format
+
+fuzz: ## build the fuzz targets and run each for FUZZ_SECONDS=20
+	@tools/setup build fuzz
+	@tools/build fuzz -j $(JOBS)
+	@tools/fuzz $(FUZZ_SECONDS)
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,57 @@
+# What is installed: bin/cloche, libexec/cloche/cloche-init, include/cloche, one libcloche.a with every room in it, the
+# CMake package cloche (target cloche::cloche) and the schemas.
+include(CMakePackageConfigHelpers)
+
+# cloche_library(EXCEPT rooms…): libcloche.a, made of the objects of all rooms but those named. One archive, because the
+# rooms are ours to rearrange: an embedding program must not have to name them.
+function(cloche_library)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  get_property(rooms GLOBAL PROPERTY CLOCHE_ROOMS_WITH_OBJECTS)
+  list(REMOVE_ITEM rooms ${ARG_EXCEPT})
+  list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_OBJECTS:cloche_\\1>" OUTPUT_VARIABLE objects)
+  if(NOT objects)
+    return()
+  endif()
+  add_library(cloche_library STATIC ${objects})
+  set_target_properties(cloche_library PROPERTIES OUTPUT_NAME cloche EXPORT_NAME cloche LINKER_LANGUAGE CXX)
+  target_include_directories(cloche_library INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(cloche_library INTERFACE cxx_std_23)
+  target_link_libraries(cloche_library INTERFACE Threads::Threads)
+  add_library(cloche::cloche ALIAS cloche_library)
+
+  install(TARGETS cloche_library EXPORT cloche-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT cloche-targets NAMESPACE cloche:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cloche)
+  configure_package_config_file(cmake/cloche-config.cmake.in ${PROJECT_BINARY_DIR}/cloche-config.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cloche)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/cloche-config-version.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/cloche-config.cmake ${PROJECT_BINARY_DIR}/cloche-config-version.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cloche)
+endfunction()
+
+# cloche_program(): the executable cloche, once src/cli/main.cc exists.
+function(cloche_program)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
+    return()
+  endif()
+  add_executable(cloche ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
+  target_link_libraries(cloche PRIVATE cloche_cli)
+  target_compile_definitions(cloche PRIVATE CLOCHE_VERSION="${PROJECT_VERSION}")
+  if(CLOCHE_STATIC)
+    # Not position-independent: a static-pie program relocates itself on every start.
+    target_link_options(cloche PRIVATE -static -no-pie)
+  endif()
+  if(TARGET cloche-init)
+    add_dependencies(cloche cloche-init)
+  endif()
+  install(TARGETS cloche RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+function(cloche_install_data)
+  install(DIRECTORY include/cloche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+  file(GLOB schemas CONFIGURE_DEPENDS schema/*.json docs/schema/*.json)
+  if(schemas)
+    install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/cloche)
+  endif()
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endfunction()

@@ -1,0 +1,174 @@
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/units.h"
+#include "cli/console.h"
+#include "cli/run_options.h"
+#include "policy/text.h"
+#include "report/text.h"
+
+namespace cloche::cli {
+namespace {
+
+using Text = std::string_view;
+
+constexpr auto kRunUsages = std::to_array<Text>({"run [options] SCRIPT [argument…]",
+                                                 "run [options] --lang NAME - [argument…]",
+                                                 "run [options] -- COMMAND [argument…]"});
+constexpr auto kRunExamples = std::to_array<Text>({
+    "cloche run script.py input.csv              # the interpreter follows from the name",
+    "cloche run -- ls -la /                      # any command of the system",
+    "echo 'print(6 * 7)' | cloche run --lang python -",
+    "cloche run --wall 10s --memory 256M script.py",
+    "cloche run --read ~/data --write ~/out --cwd ~/out script.py",
+    "cloche run --policy policy.toml --report report.json script.py",
+    "cloche run --tty -- bash                    # an interactive shell in a cell",
+});
+constexpr auto kPlanUsages = std::to_array<Text>({"plan [options] SCRIPT [argument…]", "plan [options] -- COMMAND [argument…]"});
+constexpr auto kPlanExamples = std::to_array<Text>({
+    "cloche plan script.py",
+    "cloche plan --backend bwrap --json -- ls > plan.json",
+});
+constexpr auto kDoctorUsages = std::to_array<Text>({"doctor [--json]"});
+constexpr auto kDoctorExamples = std::to_array<Text>({"cloche doctor", "cloche doctor --json"});
+constexpr auto kPolicyUsages = std::to_array<Text>({"policy presets", "policy show NAME|FILE",
+                                                    "policy check FILE [--ceiling FILE]", "policy schema"});
+constexpr auto kPolicyExamples = std::to_array<Text>({
+    "cloche policy show untrusted > policy.toml  # a file to start from",
+    "cloche policy check policy.toml --ceiling ceiling.toml",
+});
+constexpr auto kReportUsages = std::to_array<Text>({"report show FILE", "report schema"});
+constexpr auto kReportExamples = std::to_array<Text>({
+    "cloche run --report report.json script.py; cloche report show report.json",
+});
+constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
+constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
+
+constexpr Text kRunText =
+    "Runs a script or a command in a cell of its own. Nothing of the host is in it but the system below /usr, "
+    "read-only, and what the policy grants. The guest's stdout and stderr are passed on as they come. Everything "
+    "after the script's name, or after --, belongs to the guest and is never an option of cloche.\n"
+    "Exit code: the guest's own; 128 + signal if it died of one; 2 wrong command line; 124 wall-clock limit; 125 "
+    "cloche failed; 126 refused, nothing was run; 130 cancelled; 137 killed by a limit or by the filter. SIGINT, SIGTERM "
+    "and SIGHUP cancel: the guest gets SIGTERM and, after the grace period or a second signal, SIGKILL.\n"
+    "Later wins: preset or policy file, then CLOCHE_… variables (CLOCHE_LIMITS_PIDS=32), then flags. Ceilings are "
+    "applied last.";
+constexpr Text kPlanText =
+    "Shows what `run` with the same words would do, step by step and with the guarantee that each step serves, and "
+    "does nothing of it. Exit code 126 when it would be refused.";
+
+// The tables of options are constants of other files, whose addresses are known but whose values are not, here.
+std::array<Section, 3> run_sections() {
+  return {{{"Policy", kPolicyOptions}, {"Program", kProgramOptions}, {"Output", kOutputOptions}}};
+}
+
+struct Book {
+  std::array<Section, 3> run = run_sections();
+  std::array<Section, 1> doctor{{{"Options", kDoctorOptions}}};
+  std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
+  std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
+  std::array<Command, 6> commands{{
+      {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
+      {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
+      {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
+       "Tries this host out, with a test cell of its own. Exit code 0 when tier namespace is usable with the native "
+       "backend, 1 when it is not.",
+       doctor, kDoctorExamples, doctor_command},
+      {"policy", "list, show and check policies", kPolicyUsages,
+       "Policies are TOML files; presets are built in. `schema` prints the JSON Schema of the file. Exit code 126 when "
+       "a policy is wrong or over the ceiling.",
+       policy, kPolicyExamples, policy_command},
+      {"report", "show a report for people, or its schema", kReportUsages,
+       "Renders a report that `run --report` or `run --json` wrote.", report, kReportExamples, report_command},
+      {"help", "show the help of a command", kHelpUsages, "The same as cloche COMMAND --help.", {}, kHelpExamples,
+       help_command},
+  }};
+};
+
+const Book& book() {
+  static const Book kBook;
+  return kBook;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+std::string overview() {
+  std::string out =
+      "cloche runs code that nobody vouches for: sealed off, limited, and with a report of what held it.\n\n"
+      "usage: cloche COMMAND [options] …\n\n";
+  for (const Command& command : commands()) out += fmt::format("  {:<8} {}\n", command.name, command.summary);
+  out += "\nexamples:\n";
+  for (const Text example : std::span(kRunExamples).first(4)) out += fmt::format("  {}\n", example);
+  out += "\n`cloche help COMMAND` shows its options; `cloche --version` prints the version.\n";
+  return out;
+}
+
+std::unexpected<Error> no_such_command(std::string_view name) {
+  std::array<std::string_view, 6> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
+  const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
+  return fail(ErrorCode::kInvalidInput, "command line", fmt::format("there is no command {}", shown_text(name)),
+              is_file ? "write cloche run before a script" : fmt::format("the nearest is {}", nearest_word(name, names)));
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return book().commands; }
+
+std::string command_help(const Command& command) {
+  std::string out;
+  for (const Text usage : command.usages) out += fmt::format("{} cloche {}\n", out.empty() ? "usage:" : "      ", usage);
+  Text text = command.text;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += '\n';
+    for (const std::string& line : wrap(text.substr(0, end), 100, 20)) out += line + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  for (const Section& section : command.sections) {
+    out += fmt::format("\n{}:\n{}", section.title, options_help(section.options));
+  }
+  out += "\nExamples:\n";
+  for (const Text example : command.examples) out += fmt::format("  {}\n", example);
+  return out;
+}
+
+int usage_error(const Error& error, std::string_view command) {
+  Error with_help = error;
+  if (with_help.hint.empty()) with_help.hint = fmt::format("cloche help {}", command);
+  return complain(with_help, kExitUsage);
+}
+
+int show_help(std::string_view name) {
+  const Command* command = find_command(name);
+  return put(STDOUT_FILENO, command == nullptr ? overview() : command_help(*command)) ? 0 : 1;
+}
+
+int help_command(Words words) {
+  if (words.empty()) return show_help({});
+  if (find_command(words.front()) == nullptr) return usage_error(no_such_command(words.front()).error(), {});
+  return show_help(words.front());
+}
+
+int dispatch(Words words) {
+  if (words.empty()) {
+    put(STDERR_FILENO, overview());
+    return kExitUsage;
+  }
+  const std::string_view name = words.front();
+  if (name == "--help" || name == "-h") return show_help({});
+  const Command* command = find_command(name);
+  if (command == nullptr) return usage_error(no_such_command(name).error(), {});
+  return command->run(words.subspan(1));
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,72 @@
+#include "cli/report_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/units.h"
+#include "cli/console.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr const char* kStep = "--report";
+constexpr const char* kHint = "name a file in a directory that you may write to";
+
+mode_t allowed_mode() {
+  const mode_t mask = ::umask(077);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+std::string ReportFile::temporary() const { return fmt::format(".{}.{}", name_.substr(0, 200), ::getpid()); }
+
+Result<Fd> ReportFile::open_temporary() const {
+  const std::string name = temporary();
+  Fd file(::openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return fail_errno(errno, kStep, fmt::format("{} cannot be written", shown_text(path_)), kHint);
+  return file;
+}
+
+Result<ReportFile> ReportFile::prepare(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (name.empty() || name == "." || name == "..") {
+    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} is not the name of a file", shown_text(path)), kHint);
+  }
+  Fd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) {
+    return fail_errno(errno, kStep, fmt::format("the directory of {} cannot be opened", shown_text(path)), kHint);
+  }
+  struct stat info {};
+  // Renaming over it would replace a device or a link such as /dev/stdout itself.
+  if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode)) {
+    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} exists and is not a regular file", shown_text(path)),
+                "name a new file; --json writes the report to standard output");
+  }
+  ReportFile report(std::move(directory), std::move(name), path);
+  CLOCHE_TRY(report.open_temporary());
+  // Not kept until the end: it would stay behind when we are killed.
+  ::unlinkat(report.directory_.get(), report.temporary().c_str(), 0);
+  return report;
+}
+
+Status ReportFile::write(std::string_view text) const {
+  CLOCHE_TRY_ASSIGN(const Fd file, open_temporary());
+  const std::string name = temporary();
+  const bool written = put(file.get(), text) && ::fchmod(file.get(), allowed_mode()) == 0 &&
+                       ::renameat(directory_.get(), name.c_str(), directory_.get(), name_.c_str()) == 0;
+  if (written) return {};
+  const int error = errno;
+  ::unlinkat(directory_.get(), name.c_str(), 0);
+  return fail_errno(error, kStep, fmt::format("{} could not be written", shown_text(path_)), kHint);
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,29 @@
+// --report FILE: its place is tried before the run and filled after it, in one step, so that a reader never sees half a
+// report and a run is never lost to a typing error.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace cloche::cli {
+
+class ReportFile {
+ public:
+  static Result<ReportFile> prepare(const std::string& path);
+  Status write(std::string_view text) const;
+
+ private:
+  ReportFile(Fd directory, std::string name, std::string path)
+      : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)) {}
+  Result<Fd> open_temporary() const;
+  std::string temporary() const;
+
+  Fd directory_;  // held, so that the report lands where the check was made
+  std::string name_;
+  std::string path_;
+};
+
+}  // namespace cloche::cli

@@ -1,0 +1,121 @@
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/report_file.h"
+#include "cli/run_options.h"
+#include "cli/terminal.h"
+#include "engine/engine.h"
+#include "report/json.h"
+#include "report/render.h"
+
+namespace cloche::cli {
+namespace {
+
+struct Voice {
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  RenderOptions render;
+};
+
+Result<Voice> choose_voice(const Parsed& parsed) {
+  Voice voice;
+  voice.json = parsed.has("--json");
+  voice.quiet = parsed.has("--quiet");
+  voice.verbose = parsed.has("--verbose");
+  const std::string when = parsed.has("--no-color") ? "never" : parsed.has("--color") ? parsed.value("--color") : "auto";
+  CLOCHE_TRY_ASSIGN(voice.render.colour, choose_colour(when, STDERR_FILENO));
+  voice.render.columns = columns_of(STDERR_FILENO);
+  return voice;
+}
+
+Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed) {
+  CLOCHE_TRY_ASSIGN(const Fd cancel, cancel_signals());
+  const HostFacts host = probe_for(policy);
+  RunWiring wiring;
+  wiring.cancel_fd = cancel.get();
+  if (!voice.json) {
+    wiring.out_fd = STDOUT_FILENO;
+    wiring.err_fd = STDERR_FILENO;
+  }
+  if (parsed.has("--stdin")) wiring.stdin_fd = STDIN_FILENO;
+  if (!request.tty) return run(policy, request, host, std::move(wiring));
+
+  CLOCHE_TRY_ASSIGN(const Fd resize, resize_signal());
+  CLOCHE_TRY_ASSIGN(const RawTerminal raw, RawTerminal::enter(STDIN_FILENO));
+  wiring.stdin_fd = STDIN_FILENO;
+  wiring.terminal_fd = STDIN_FILENO;
+  wiring.resize_fd = resize.get();
+  return run(policy, request, host, std::move(wiring));
+}
+
+// A run that could not begin still has a report: programs read one document, whatever happened.
+Report run_or_refuse(const RunArgs& args, const Voice& voice) {
+  const Environment env = read_environment();
+  Policy policy;
+  policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
+                : args.parsed.has("--preset") ? args.parsed.value("--preset")
+                                              : "untrusted";
+  Request request;
+  request.argv = args.parsed.operands;
+  auto made = make_policy(args, env);
+  if (!made) return refusal(request, policy, made.error());
+  policy = std::move(*made);
+  auto asked = make_request(args, policy, env);
+  if (!asked) return refusal(request, policy, asked.error());
+  auto report = run_wired(policy, *asked, voice, args.parsed);
+  return report ? std::move(*report) : refusal(*asked, policy, report.error());
+}
+
+void tell(const Report& report, const Voice& voice) {
+  if (voice.verbose) {
+    Report shown = report;
+    if (!voice.json) shown.out.tail = shown.err.tail = {};  // they have been seen as they came
+    RenderOptions options = voice.render;
+    options.detail = Detail::kDebug;
+    put(STDERR_FILENO, render(shown, options));
+  } else if (!voice.quiet) {
+    put(STDERR_FILENO, render_summary(report, voice.render));
+  }
+}
+
+}  // namespace
+
+int run_command(Words words) {
+  auto args = read_run_args(words);
+  if (!args) return usage_error(args.error(), "run");
+  if (args->parsed.has("--help")) return show_help("run");
+  auto voice = choose_voice(args->parsed);
+  if (!voice) return usage_error(voice.error(), "run");
+  if (args->parsed.has("--tty") && ::isatty(STDIN_FILENO) != 1) {
+    return usage_error({ErrorCode::kInvalidInput, "--tty", 0, "standard input is not a terminal",
+                        "leave --tty out; --stdin connects a pipe or a file"},
+                       "run");
+  }
+  std::optional<ReportFile> file;
+  if (args->parsed.has("--report")) {
+    auto prepared = ReportFile::prepare(args->parsed.value("--report"));
+    if (!prepared) return usage_error(prepared.error(), "run");
+    file = std::move(*prepared);
+  }
+  ignore_broken_pipes();
+
+  const Report report = run_or_refuse(*args, *voice);
+
+  int code = exit_code(report.outcome);
+  if (file || voice->json) {
+    const std::string json = to_json(report);
+    if (voice->json && !put(STDOUT_FILENO, json)) code = kExitFailed;
+    if (file) {
+      if (Status written = file->write(json); !written) code = complain(written.error(), kExitFailed);
+    }
+  }
+  tell(report, *voice);
+  return code;
+}
+
+}  // namespace cloche::cli

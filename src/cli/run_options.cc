@@ -1,0 +1,192 @@
+#include "cli/run_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "base/units.h"
+#include "policy/check.h"
+#include "policy/env_names.h"
+#include "policy/overrides.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr auto kPolicy = std::to_array<OptionSpec>({
+    {"--preset", 'p', "NAME", "Policy to start from: untrusted (the default), adapter, dev"},
+    {"--policy", 'P', "FILE", "Policy file (TOML) instead of a preset"},
+    {"--ceiling", 0, "FILE", "What no policy may exceed, in addition to /etc/cloche/ceiling.toml and CLOCHE_CEILING",
+     {}, Times::kMany},
+    {"--tier", 0, "TIER", "The least tier: process, namespace", "tier"},
+    {"--backend", 0, "NAME", "auto, native, bwrap or none", "backend"},
+    {"--wall", 0, "DURATION", "Wall-clock time, such as 10s", "limits.wall"},
+    {"--grace", 0, "DURATION", "Time between SIGTERM and SIGKILL", "limits.grace"},
+    {"--cpu-time", 0, "DURATION", "Processor time of the whole cell", "limits.cpu_time"},
+    {"--cpus", 0, "NUMBER", "Processor share; 1.5 is one and a half cores", "limits.cpus"},
+    {"--memory", 0, "SIZE", "Memory of the whole cell, such as 256M", "limits.memory"},
+    {"--pids", 0, "NUMBER", "Processes and threads of the whole cell", "limits.pids"},
+    {"--files", 0, "NUMBER", "Open descriptors of each process", "limits.files"},
+    {"--output", 0, "SIZE", "Bytes of stdout and stderr together", "limits.output"},
+    {"--disk", 0, "SIZE", "Bytes that the cell can write", "limits.disk"},
+    {"--inodes", 0, "NUMBER", "Files and directories that the cell can make", "limits.inodes"},
+    {"--limits-mode", 0, "MODE", "require, or best-effort where this host cannot enforce a limit", "limits.mode"},
+    {"--set", 0, "KEY=VALUE", "Any other key of the policy with a single value, such as net.mode=loopback", {},
+     Times::kMany},
+    {"--read", 'r', "PATH", "The guest may read this file or directory", {}, Times::kMany},
+    {"--write", 'w', "PATH", "The guest may change it; written through to the host", {}, Times::kMany},
+    {"--exec", 'x', "PATH", "The guest may read and execute it", {}, Times::kMany},
+    {"--env", 'e', "NAME=VALUE", "Sets a variable for the guest", {}, Times::kMany},
+    {"--pass", 0, "NAME", "Passes a variable of ours, or PREFIX_*", {}, Times::kMany},
+    {"--cwd", 'C', "PATH", "Working directory inside the cell", "cwd"},
+});
+
+constexpr auto kProgram = std::to_array<OptionSpec>({
+    {"--lang", 'l', "NAME", "Language of the script: python, node, sh, bash, ruby, perl, lua"},
+    {"--stdin", 'i', {}, "Connects our standard input; without it the guest reads end-of-file"},
+    {"--tty", 't', {}, "Gives the guest a terminal of its own, connected to ours"},
+});
+
+constexpr auto kOutput = std::to_array<OptionSpec>({
+    {"--report", 'o', "FILE", "Writes the report as JSON, in one step, when the run is over"},
+    {"--json", 'j', {}, "The report (plan: the plan) as JSON on stdout; the guest's output is then only in it"},
+    {"--quiet", 'q', {}, "No summary on stderr"},
+    {"--verbose", 'v', {}, "The whole report with its receipt on stderr"},
+    {"--color", 0, "WHEN", "auto, always or never; NO_COLOR is honoured"},
+    {"--no-color", 0, {}, "The same as --color never"},
+    {"--help", 'h', {}, "This text"},
+});
+
+std::unexpected<Error> usage(std::string step, std::string message, std::string hint) {
+  return fail(ErrorCode::kInvalidInput, std::move(step), std::move(message), std::move(hint));
+}
+
+Result<std::string> existing_path(const Given& given) {
+  char buffer[PATH_MAX];
+  if (given.value.empty()) return usage(std::string(given.spec->name), "the path is empty", "name a file or directory");
+  if (::realpath(given.value.c_str(), buffer) == nullptr) {
+    const int error = errno;
+    return std::unexpected(Error{ErrorCode::kInvalidInput, std::string(given.spec->name), error,
+                                 fmt::format("{} cannot be granted", shown_text(given.value)),
+                                 "name a file or directory that exists"});
+  }
+  return std::string(buffer);
+}
+
+Result<std::pair<std::string, std::string>> split_pair(const Given& given, std::string_view hint) {
+  const std::size_t equals = given.value.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return usage(std::string(given.spec->name), fmt::format("{} is not {}", shown_text(given.value), given.spec->value),
+                 std::string(hint));
+  }
+  return std::pair{given.value.substr(0, equals), given.value.substr(equals + 1)};
+}
+
+Status set_by_flag(Policy& policy, const Given& given) {
+  const std::string_view name = given.spec->name;
+  if (!given.spec->key.empty()) return set_scalar(policy, given.spec->key, given.value, name);
+  if (name != "--set") return {};
+  CLOCHE_TRY_ASSIGN(const auto pair, split_pair(given, "write --set limits.pids=64"));
+  return set_scalar(policy, pair.first, pair.second, name);
+}
+
+Status read_lists(RunArgs& args) {
+  Policy scratch;
+  for (const Given& given : args.parsed.options) {
+    const std::string_view name = given.spec->name;
+    // Tried on a policy that is thrown away: a bad value is a mistake of the command line, wherever it would end up.
+    CLOCHE_TRY(set_by_flag(scratch, given));
+    auto* const list = name == "--read"    ? &args.read
+                       : name == "--write" ? &args.write
+                       : name == "--exec"  ? &args.exec
+                                           : nullptr;
+    if (list != nullptr) {
+      CLOCHE_TRY_ASSIGN(std::string path, existing_path(given));
+      list->push_back(std::move(path));
+    } else if (name == "--env") {
+      CLOCHE_TRY_ASSIGN(auto pair, split_pair(given, "write --env NAME=VALUE; --pass NAME passes a variable of ours"));
+      args.set[pair.first] = std::move(pair.second);
+    } else if (name == "--pass") {
+      args.pass.push_back(given.value);
+    }
+  }
+  Policy lists;
+  lists.env.pass = args.pass;
+  lists.env.set = args.set;
+  return check(lists, args.pass.empty() ? "--env" : args.set.empty() ? "--pass" : "--env, --pass");
+}
+
+Status check_combinations(const RunArgs& args) {
+  const Parsed& p = args.parsed;
+  if (p.has("--policy") && p.has("--preset")) {
+    return usage("command line", "--policy and --preset exclude each other",
+                 "write extends = \"PRESET\" in the policy file");
+  }
+  if (p.operands.empty()) {
+    return usage("command line", "there is nothing to run", "name a script, or a command after --");
+  }
+  if (p.dashes && p.has("--lang")) {
+    return usage("--lang", "a command after -- has no language", "leave --lang out, or name a script without --");
+  }
+  if (args.from_stdin() && !p.has("--lang")) {
+    return usage("command line", "a script from standard input has no name to tell its language by",
+                 "name it: cloche run --lang python -");
+  }
+  if (args.from_stdin() && (p.has("--stdin") || p.has("--tty"))) {
+    return usage("command line", "standard input cannot be both the script and the guest's input",
+                 "put the script in a file");
+  }
+  if (p.has("--tty") && p.has("--json")) {
+    return usage("--tty", "a terminal shows the guest's output and --json keeps it back", "use --report FILE");
+  }
+  if (p.has("--quiet") && p.has("--verbose")) {
+    return usage("command line", "--quiet and --verbose exclude each other", "leave one of them out");
+  }
+  return {};
+}
+
+}  // namespace
+
+constinit const Table kPolicyOptions = kPolicy;
+constinit const Table kProgramOptions = kProgram;
+constinit const Table kOutputOptions = kOutput;
+
+Status apply_flags(Policy& policy, const RunArgs& args) {
+  for (const Given& given : args.parsed.options) CLOCHE_TRY(set_by_flag(policy, given));
+  const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(policy.files.read, args.read);
+  append(policy.files.write, args.write);
+  append(policy.files.exec, args.exec);
+  append(policy.env.pass, args.pass);
+  for (const auto& [name, value] : args.set) policy.env.set[name] = value;
+  return {};
+}
+
+Result<RunArgs> read_run_args(std::span<char* const> words) {
+  const std::array<Table, 3> tables{kPolicyOptions, kProgramOptions, kOutputOptions};
+  RunArgs args;
+  CLOCHE_TRY_ASSIGN(args.parsed, parse_options(tables, words, Grammar::kGuest));
+  if (args.parsed.has("--help")) return args;
+  CLOCHE_TRY(check_combinations(args));
+  CLOCHE_TRY(read_lists(args));
+  return args;
+}
+
+Environment read_environment() {
+  Environment env;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    // As getenv(3) has it: of two entries with one name the first counts.
+    env.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return env;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,46 @@
+// The options that `run` and `plan` share, and what they add up to: a policy and a request.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "plan/host_facts.h"
+#include "plan/request.h"
+#include "policy/policy.h"
+
+namespace cloche::cli {
+
+extern const Table kPolicyOptions;   // which policy, and its keys
+extern const Table kProgramOptions;  // what is run and how it is connected
+extern const Table kOutputOptions;   // what cloche itself says
+
+// The command line of one run. Whatever is wrong with it is found here, before any file of the policy is read.
+struct RunArgs {
+  Parsed parsed;
+  std::vector<std::string> read;  // real paths
+  std::vector<std::string> write;
+  std::vector<std::string> exec;
+  std::map<std::string, std::string> set;  // --env
+  std::vector<std::string> pass;
+
+  bool from_stdin() const { return !parsed.dashes && parsed.operands.front() == "-"; }
+};
+
+Result<RunArgs> read_run_args(std::span<char* const> words);
+// Scalars replace, grants are added.
+Status apply_flags(Policy& policy, const RunArgs& args);
+
+using Environment = std::map<std::string, std::string>;
+Environment read_environment();
+
+// Preset or file, then CLOCHE_* variables, then flags; checked, and held under every ceiling.
+Result<Policy> make_policy(const RunArgs& args, const Environment& env);
+Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
+
+// The fast probe, and what this policy alone needs to know beyond it.
+HostFacts probe_for(const Policy& policy);
+
+}  // namespace cloche::cli

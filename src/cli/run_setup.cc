@@ -1,0 +1,134 @@
+// From a command line to a policy and a request.
+#include <dirent.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "base/units.h"
+#include "cli/policy_files.h"
+#include "cli/run_options.h"
+#include "engine/program.h"
+#include "engine/script.h"
+#include "host/probe.h"
+#include "policy/check.h"
+#include "policy/overrides.h"
+#include "policy/presets.h"
+#include "sys/file.h"
+
+namespace cloche::cli {
+namespace {
+
+Result<std::string> read_standard_input() {
+  std::string text;
+  char chunk[16 * 1024];
+  for (;;) {
+    const ssize_t n = ::read(STDIN_FILENO, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, "script", "standard input cannot be read", "name a file instead of -");
+    if (n == 0) return text;
+    text.append(chunk, static_cast<std::size_t>(n));
+    if (text.size() > kMaxScript.count) return text;  // script_from_text refuses it
+  }
+}
+
+std::string current_directory() {
+  char buffer[PATH_MAX];
+  return ::getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+}
+
+// Not by getpwuid(3): a static program would load the name services' modules for it.
+std::string home_of(const Environment& env) {
+  const auto home = env.find("HOME");
+  return home != env.end() && home->second.starts_with('/') ? home->second : "/nonexistent";
+}
+
+std::vector<std::string> absolute_grants(const std::vector<std::string>& grants, const std::string& home) {
+  std::vector<std::string> out;
+  for (const std::string& grant : grants) out.push_back(grant.starts_with("~/") ? home + grant.substr(1) : grant);
+  return out;
+}
+
+// Tasks of a user, which RLIMIT_NPROC counts together on tier 0; the limit is set that much higher.
+std::uint64_t count_tasks(std::uint32_t uid) {
+  std::uint64_t tasks = 0;
+  DIR* proc = ::opendir("/proc");
+  if (proc == nullptr) return 0;
+  while (const dirent* entry = ::readdir(proc)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    const auto status = sys::read_file(fmt::format("/proc/{}/status", entry->d_name), 64 * 1024);
+    if (!status) continue;  // it ended meanwhile
+    const std::size_t uid_at = status->find("\nUid:\t");
+    const std::size_t threads_at = status->find("\nThreads:\t");
+    if (uid_at == std::string::npos || threads_at == std::string::npos) continue;
+    if (std::strtoull(status->c_str() + uid_at + 6, nullptr, 10) != uid) continue;
+    tasks += std::strtoull(status->c_str() + threads_at + 10, nullptr, 10);
+  }
+  ::closedir(proc);
+  return tasks;
+}
+
+Result<Script> make_script(const RunArgs& args, const ScriptContext& context) {
+  const std::string language = args.parsed.value("--lang");
+  if (!args.from_stdin()) return script_from_file(args.parsed.operands.front(), language, context);
+  CLOCHE_TRY_ASSIGN(std::string text, read_standard_input());
+  return script_from_text(std::move(text), language, context);
+}
+
+}  // namespace
+
+Result<Policy> make_policy(const RunArgs& args, const Environment& env) {
+  const Parsed& parsed = args.parsed;
+  Policy policy;
+  if (parsed.has("--policy")) {
+    CLOCHE_TRY_ASSIGN(policy, load_policy(parsed.value("--policy")));
+  } else {
+    CLOCHE_TRY_ASSIGN(policy, preset(parsed.has("--preset") ? parsed.value("--preset") : "untrusted"));
+  }
+  const std::string origin = policy.name;
+  CLOCHE_TRY(apply_env_overrides(policy, env));
+  CLOCHE_TRY(apply_flags(policy, args));
+  CLOCHE_TRY(check(policy, origin));
+  std::vector<std::string> ceilings;
+  for (const Given& given : parsed.options) {
+    if (given.spec->name == "--ceiling") ceilings.push_back(given.value);
+  }
+  CLOCHE_TRY(enforce_ceilings(policy, ceilings, env));
+  return policy;
+}
+
+Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env) {
+  Request request;
+  request.env = env;
+  request.home = home_of(env);
+  request.tty = args.parsed.has("--tty");
+  // A person at a terminal ends a session; elsewhere a forgotten run must end by itself (N2).
+  request.cancellable = request.tty;
+  const std::vector<std::string> exec = absolute_grants(policy.files.exec, request.home);
+  const std::vector<std::string>& words = args.parsed.operands;
+  if (args.parsed.dashes) {
+    request.argv = words;
+    ProgramContext context;
+    context.exec_grants = exec;
+    context.cwd = current_directory();
+    CLOCHE_TRY_ASSIGN(request.program, resolve_program(words.front(), context));
+    return request;
+  }
+  ScriptContext context;
+  context.memory = policy.limits.memory;
+  context.exec_grants = exec;
+  CLOCHE_TRY_ASSIGN(request.script, make_script(args, context));
+  request.argv.assign(words.begin() + 1, words.end());
+  return request;
+}
+
+HostFacts probe_for(const Policy& policy) {
+  HostFacts host = probe_fast();
+  const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
+  if (tier_zero && !host.is_root) host.user_tasks = count_tasks(host.uid);
+  return host;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,60 @@
+// State of the one cell this process prepares, and the steps as functions. Every function returns 0 or an errno.
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+namespace cloche::init {
+
+inline constexpr uint32_t kMaxArgs = 4096;
+
+// The spec as it lies in the memfd that the engine sent.
+class Spec {
+ public:
+  static int map(int memfd, Spec& out);
+
+  const wire::SpecHeader& header() const { return *header_; }
+  const wire::Step& step(uint32_t i) const { return steps_[i]; }
+  const char* text(uint32_t offset) const { return offset == wire::kNoString ? "" : area_ + offset; }
+  const char* data(const wire::Step& s) const { return area_ + s.data_offset; }
+  const uint32_t* args() const { return args_; }  // argv, then envp
+
+ private:
+  const wire::SpecHeader* header_ = nullptr;
+  const wire::Step* steps_ = nullptr;
+  const uint32_t* args_ = nullptr;
+  const char* area_ = nullptr;
+};
+
+struct Cell {
+  Spec spec;
+  int fds[wire::kMaxFds];    // as received: spec, stdio, detached mounts
+  uint32_t fd_count = 0;
+  int root_fd = -1;          // the new root's mount
+  int scratch_fd = -1;
+  int landlock_fd = -1;
+  int tty_slave = -1;
+  uint32_t probe = 0;        // wire::ProbeBits
+};
+
+int run_mount_step(Cell& cell, const wire::Step& step);     // kNewRoot … kRootReadOnly
+int run_identity_step(Cell& cell, const wire::Step& step);  // credentials, limits, keyring
+int run_guest_step(Cell& cell, const wire::Step& step);     // the guest-to-be's own: session, Landlock, filter
+
+// Sends one message on the control socket, with at most one descriptor.
+void send_message(const wire::Message& message, int fd);
+// Waits for one message; 0, or an errno (EPIPE: the engine is gone). Descriptors go to `fds`, their number to `count`.
+int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_t& count);
+[[noreturn]] void fail_step(int32_t step, int error);
+
+// Watches the cell to its end; never returns.
+[[noreturn]] void watch(Cell& cell, int guest_pid);
+
+// `cloche-drop BASE program args…`: becomes host uid BASE plus its own pid, then execs. Never returns.
+[[noreturn]] void run_dropped(char** args);
+
+// `cloche-janitor`: removes what a killed engine left. Never returns.
+[[noreturn]] void run_janitor();
+
+}  // namespace cloche::init

@@ -1,0 +1,162 @@
+// cloche-init: pid 1 of a cell. The engine execs it in fresh namespaces with one descriptor, the control socket. It
+// receives the plan's steps, performs them in order, makes the process that becomes the guest, and then reaps, passes
+// signals to the whole tree, and ends when the guest does or the engine is gone. When it ends, the kernel ends the
+// cell. It holds no privilege by the time the guest runs, and is not dumpable, so that a guest can read nothing of it.
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "init/cell.h"
+#include "init/kernel.h"
+
+namespace cloche::init {
+namespace {
+
+// Everything the process needs lives here: there is no heap.
+Cell g_cell;
+char* g_argv[kMaxArgs + 2];
+char g_guest_stack[32 * 1024] __attribute__((aligned(16)));
+
+bool is_guest_step(wire::StepKind kind) { return kind >= wire::StepKind::kGuestSession; }
+
+int run_step(Cell& cell, const wire::Step& step) {
+  using wire::StepKind;
+  switch (step.kind) {
+    case StepKind::kNewRoot:
+    case StepKind::kScratch:
+    case StepKind::kDir:
+    case StepKind::kSymlink:
+    case StepKind::kFile:
+    case StepKind::kBind:
+    case StepKind::kBindFd:
+    case StepKind::kScratchDir:
+    case StepKind::kDevice:
+    case StepKind::kProc:
+    case StepKind::kPts:
+    case StepKind::kPivot:
+    case StepKind::kRootReadOnly: return run_mount_step(cell, step);
+    default: return run_identity_step(cell, step);
+  }
+}
+
+// The guest-to-be. Shares memory with init, which is suspended until the exec, so nothing is copied.
+int become_guest(void* argument) {
+  Cell& cell = *static_cast<Cell*>(argument);
+  const wire::SpecHeader& header = cell.spec.header();
+  // Should init die before its time (tier 0 has no pid namespace), the guest goes with it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (uint32_t i = 0; i < header.step_count; ++i) {
+    const wire::Step& step = cell.spec.step(i);
+    if (!is_guest_step(step.kind)) continue;
+    if (step.kind != wire::StepKind::kExec) {
+      if (int error = run_guest_step(cell, step); error != 0) fail_step(static_cast<int32_t>(i), error);
+      continue;
+    }
+    if (chdir(cell.spec.text(step.b)) != 0) fail_step(static_cast<int32_t>(i), errno);
+    wire::Message message;
+    memset(&message, 0, sizeof message);
+    message.kind = wire::MessageKind::kReady;
+    message.probe = cell.probe;
+    send_message(message, -1);
+    uint32_t none = 0;
+    if (receive_message(message, nullptr, 0, none) != 0 || message.kind != wire::MessageKind::kGo) _exit(125);
+    if (syscall(kSysCloseRange, 3, ~0u, kCloseRangeCloexec) != 0) fail_step(static_cast<int32_t>(i), errno);
+    execve(cell.spec.text(step.a), g_argv, g_argv + header.argc + 1);
+    fail_step(static_cast<int32_t>(i), errno);
+  }
+  fail_step(-1, EPROTO);
+}
+
+// The cell's own terminal: its master goes to the engine, its slave to the guest.
+int open_terminal(Cell& cell) {
+  const wire::SpecHeader& header = cell.spec.header();
+  int master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (master < 0) return errno;
+  int unlocked = 0;
+  if (ioctl(master, TIOCSPTLCK, &unlocked) != 0) return errno;
+  constexpr unsigned long kTiocGptPeer = 0x5441;
+  cell.tty_slave = ioctl(master, kTiocGptPeer, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (cell.tty_slave < 0) return errno;
+  struct winsize size;
+  memset(&size, 0, sizeof size);
+  size.ws_row = static_cast<unsigned short>(header.tty_rows);
+  size.ws_col = static_cast<unsigned short>(header.tty_cols);
+  ioctl(master, TIOCSWINSZ, &size);
+  wire::Message message;
+  memset(&message, 0, sizeof message);
+  message.kind = wire::MessageKind::kTty;
+  send_message(message, master);
+  close(master);
+  return 0;
+}
+
+void read_spec(Cell& cell) {
+  wire::Message message;
+  if (int error = receive_message(message, cell.fds, wire::kMaxFds, cell.fd_count); error != 0) _exit(125);
+  if (message.kind != wire::MessageKind::kSpec || cell.fd_count < 1) fail_step(-1, EPROTO);
+  if (int error = Spec::map(cell.fds[0], cell.spec); error != 0) fail_step(-1, error);
+  close(cell.fds[0]);
+  const wire::SpecHeader& header = cell.spec.header();
+  uint32_t expected = 1 + header.stdio_count + header.mount_count;
+  if (header.stdio_count > 3 || expected > wire::kMaxFds) fail_step(-1, EBADF);
+  while (cell.fd_count < expected) {
+    uint32_t more = 0;
+    int error = receive_message(message, cell.fds + cell.fd_count, wire::kMaxFds - cell.fd_count, more);
+    if (error != 0 || more == 0) fail_step(-1, error != 0 ? error : EPROTO);
+    cell.fd_count += more;
+  }
+  // argv, its end, envp, its end; g_argv is zeroed.
+  for (uint32_t i = 0; i < header.argc; ++i) g_argv[i] = const_cast<char*>(cell.spec.text(cell.spec.args()[i]));
+  for (uint32_t i = 0; i < header.envc; ++i) {
+    g_argv[header.argc + 1 + i] = const_cast<char*>(cell.spec.text(cell.spec.args()[header.argc + i]));
+  }
+}
+
+[[noreturn]] void run_cell() {
+  Cell& cell = g_cell;
+  fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
+  read_spec(cell);
+  // From here on nothing of this process can be read or traced through /proc, by the guest least of all. Not before:
+  // the engine could not have written the id maps.
+  prctl(PR_SET_DUMPABLE, 0);
+  const wire::SpecHeader& header = cell.spec.header();
+  for (uint32_t i = 0; i < header.step_count; ++i) {
+    const wire::Step& step = cell.spec.step(i);
+    if (is_guest_step(step.kind)) continue;
+    if (int error = run_step(cell, step); error != 0) fail_step(static_cast<int32_t>(i), error);
+  }
+  if (header.tty != 0) {
+    if (int error = open_terminal(cell); error != 0) fail_step(-1, error);
+  }
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &child, nullptr);
+  int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
+  if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
+  watch(cell, guest);
+}
+
+}  // namespace
+}  // namespace cloche::init
+
+int main(int, char** argv) {
+  // The engine names what it wants; under bwrap the program has a path of its own.
+  const char* name = argv[0] != nullptr ? argv[0] : "";
+  if (strcmp(name, "cloche-init") == 0 || strcmp(name, "/.cloche-init") == 0) cloche::init::run_cell();
+  if (strcmp(name, "cloche-janitor") == 0) cloche::init::run_janitor();
+  if (strcmp(name, "cloche-drop") == 0) cloche::init::run_dropped(argv + 1);
+  if (strcmp(name, "cloche-hold") == 0) {
+    // Keeps a user namespace alive until the engine has opened it.
+    char byte;
+    while (read(cloche::wire::kControlFd, &byte, 1) > 0) {
+    }
+    return 0;
+  }
+  static constexpr char kText[] = "cloche-init: started by the cloche engine only; use 'cloche run'\n";
+  (void)!write(2, kText, sizeof kText - 1);
+  return 125;
+}

@@ -1,0 +1,279 @@
+// The new root, built with the descriptor-based mount API: no path of the host is walked twice, and no mount point is
+// ever reached through a symbolic link.
+#include <linux/types.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "init/cell.h"
+#include "init/kernel.h"
+
+namespace cloche::init {
+namespace {
+
+struct Option {
+  const char* key;
+  const char* value;  // nullptr: a flag
+};
+
+// A mounted but not yet attached file system, or -errno.
+int make_mount(const char* type, const Option* options, int option_count, uint64_t attributes) {
+  int context = static_cast<int>(syscall(kSysFsopen, type, kFsCloexec));
+  if (context < 0) return -errno;
+  int result = 0;
+  for (int i = 0; i < option_count && result == 0; ++i) {
+    unsigned command = options[i].value != nullptr ? kFsconfigSetString : kFsconfigSetFlag;
+    if (syscall(kSysFsconfig, context, command, options[i].key, options[i].value, 0) != 0) result = -errno;
+  }
+  if (result == 0 && syscall(kSysFsconfig, context, kFsconfigCreate, nullptr, nullptr, 0) != 0) result = -errno;
+  if (result == 0) {
+    result = static_cast<int>(syscall(kSysFsmount, context, kFsCloexec, attributes));
+    if (result < 0) result = -errno;
+  }
+  close(context);
+  return result;
+}
+
+int make_tmpfs(uint64_t size, uint64_t inodes, const char* mode) {
+  char size_text[32];
+  char inode_text[32];
+  snprintf(size_text, sizeof size_text, "%llu", static_cast<unsigned long long>(size));
+  snprintf(inode_text, sizeof inode_text, "%llu", static_cast<unsigned long long>(inodes));
+  const Option options[] = {{"size", size_text}, {"nr_inodes", inode_text}, {"mode", mode}};
+  return make_mount("tmpfs", options, 3, kAttrNoSuid | kAttrNoDev);
+}
+
+// Attached over "/": path look-ups start below it and never see it, so the host's paths stay reachable until the
+// pivot.
+int attach_aside(int mount_fd) {
+  return move_mount(mount_fd, "", AT_FDCWD, "/", kMoveMountFromEmpty) == 0 ? 0 : errno;
+}
+
+// Walks to the parent of `target` below the root, making directories on the way, but only on our own tmpfs: a grant's
+// own directories are the host's, and no run leaves anything there. Returns a descriptor or -errno; `leaf` is set to
+// the last component.
+int open_parent(const Cell& cell, const char* target, const char*& leaf) {
+  struct stat root_stat;
+  if (fstat(cell.root_fd, &root_stat) != 0) return -errno;
+  int dir = fcntl(cell.root_fd, F_DUPFD_CLOEXEC, 3);
+  if (dir < 0) return -errno;
+  const char* at = target;
+  for (;;) {
+    const char* slash = strchr(at, '/');
+    if (slash == nullptr) break;
+    char name[256];
+    size_t length = static_cast<size_t>(slash - at);
+    if (length == 0 || length >= sizeof name) {
+      close(dir);
+      return -ENAMETOOLONG;
+    }
+    memcpy(name, at, length);
+    name[length] = '\0';
+    const OpenHow how{O_PATH | O_DIRECTORY | O_CLOEXEC, 0, kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
+    int next = openat2(dir, name, how);
+    if (next < 0 && errno == ENOENT) {
+      struct stat here;
+      if (fstat(dir, &here) != 0 || here.st_dev != root_stat.st_dev) {
+        close(dir);
+        return -ENOENT;
+      }
+      next = mkdirat(dir, name, 0755) == 0 ? openat2(dir, name, how) : -1;
+    }
+    int error = errno;
+    close(dir);
+    if (next < 0) return -error;
+    dir = next;
+    at = slash + 1;
+  }
+  leaf = at;
+  return dir;
+}
+
+// The mount point itself, made if it lies on our own tmpfs. A descriptor or -errno.
+int open_target(const Cell& cell, const char* target, bool file) {
+  const char* leaf = nullptr;
+  int dir = open_parent(cell, target, leaf);
+  if (dir < 0) return dir;
+  const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks | kResolveBeneath};
+  int fd = openat2(dir, leaf, how);
+  if (fd < 0 && errno == ENOENT) {
+    struct stat root_stat;
+    struct stat here;
+    if (fstat(cell.root_fd, &root_stat) != 0 || fstat(dir, &here) != 0 || here.st_dev != root_stat.st_dev) {
+      close(dir);
+      return -ENOENT;
+    }
+    int made = file ? mknodat(dir, leaf, S_IFREG | 0444, 0) : mkdirat(dir, leaf, 0755);
+    fd = made == 0 ? openat2(dir, leaf, how) : -1;
+  }
+  int error = errno;
+  close(dir);
+  return fd < 0 ? -error : fd;
+}
+
+// Gives a detached tree its flags and puts it on the target. Consumes the tree.
+int place(const Cell& cell, int tree, const char* target, uint64_t flags) {
+  MountAttr attr;
+  attr.set = kAttrNoSuid;
+  if ((flags & wire::kAllowDevices) == 0) attr.set |= kAttrNoDev;
+  if ((flags & wire::kReadOnly) != 0) attr.set |= kAttrReadOnly;
+  if ((flags & wire::kNoExec) != 0) attr.set |= kAttrNoExec;
+  attr.propagation = kPropagationPrivate;
+  struct stat st;
+  int error = fstat(tree, &st) == 0 ? 0 : errno;
+  if (error == 0 && mount_setattr(tree, "", kAtEmptyPath | kAtRecursive, attr) != 0) error = errno;
+  int at = error == 0 ? open_target(cell, target, !S_ISDIR(st.st_mode)) : -error;
+  if (at < 0) {
+    error = -at;
+  } else {
+    if (move_mount(tree, "", at, "", kMoveMountFromEmpty | kMoveMountToEmpty) != 0) error = errno;
+    close(at);
+  }
+  close(tree);
+  return error;
+}
+
+int bind(const Cell& cell, const wire::Step& step) {
+  int tree = open_tree(AT_FDCWD, cell.spec.text(step.b), kOpenTreeClone | kOpenTreeCloexec | kAtRecursive);
+  if (tree < 0) return errno == ENOENT && (step.x & wire::kOptional) != 0 ? 0 : errno;
+  return place(cell, tree, cell.spec.text(step.a), step.x);
+}
+
+int bind_device(const Cell& cell, const wire::Step& step) {
+  // A host whose /dev was tampered with must not hand in another device, nor a link to anything else.
+  const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks};
+  int node = openat2(AT_FDCWD, cell.spec.text(step.b), how);
+  if (node < 0) return errno;
+  struct stat st;
+  int error = fstat(node, &st) == 0 ? 0 : errno;
+  if (error == 0 && (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(static_cast<unsigned>(step.x), static_cast<unsigned>(step.y)))) {
+    error = ENODEV;
+  }
+  int tree = error == 0 ? open_tree(node, "", kOpenTreeClone | kOpenTreeCloexec | kAtEmptyPath) : -1;
+  if (error == 0 && tree < 0) error = errno;
+  close(node);
+  if (error != 0) return error;
+  return place(cell, tree, cell.spec.text(step.a), wire::kAllowDevices | wire::kNoExec);
+}
+
+int scratch_dir(const Cell& cell, const wire::Step& step) {
+  const char* name = cell.spec.text(step.b);
+  if (mkdirat(cell.scratch_fd, name, 0755) != 0) return errno;
+  if (fchmodat(cell.scratch_fd, name, static_cast<mode_t>(step.y), 0) != 0) return errno;
+  int tree = open_tree(cell.scratch_fd, name, kOpenTreeClone | kOpenTreeCloexec);
+  if (tree < 0) return errno;
+  return place(cell, tree, cell.spec.text(step.a), step.x);
+}
+
+int write_file(const Cell& cell, const wire::Step& step) {
+  const char* leaf = nullptr;
+  int dir = open_parent(cell, cell.spec.text(step.a), leaf);
+  if (dir < 0) return -dir;
+  int fd = openat(dir, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, static_cast<mode_t>(step.x));
+  int error = fd < 0 ? errno : 0;
+  close(dir);
+  if (error != 0) return error;
+  const char* data = cell.spec.data(step);
+  size_t left = step.data_size;
+  while (left > 0 && error == 0) {
+    ssize_t n = write(fd, data, left);
+    if (n < 0) {
+      error = errno;
+    } else {
+      data += n;
+      left -= static_cast<size_t>(n);
+    }
+  }
+  if (error == 0 && fchmod(fd, static_cast<mode_t>(step.x)) != 0) error = errno;
+  close(fd);
+  return error;
+}
+
+int make_link(const Cell& cell, const wire::Step& step) {
+  const char* leaf = nullptr;
+  int dir = open_parent(cell, cell.spec.text(step.a), leaf);
+  if (dir < 0) return -dir;
+  int error = symlinkat(cell.spec.text(step.b), dir, leaf) == 0 ? 0 : errno;
+  close(dir);
+  return error;
+}
+
+int make_dir(const Cell& cell, const wire::Step& step) {
+  int fd = open_target(cell, cell.spec.text(step.a), false);
+  if (fd < 0) return -fd;
+  close(fd);
+  return 0;
+}
+
+int place_new(const Cell& cell, int mount_fd, const char* target) {
+  if (mount_fd < 0) return -mount_fd;
+  int at = open_target(cell, target, false);
+  int error = at < 0 ? -at : 0;
+  if (error == 0 && move_mount(mount_fd, "", at, "", kMoveMountFromEmpty | kMoveMountToEmpty) != 0) error = errno;
+  if (at >= 0) close(at);
+  close(mount_fd);
+  return error;
+}
+
+int mount_proc(const Cell& cell, const wire::Step& step) {
+  const Option options[] = {{"subset", "pid"}};
+  return place_new(cell, make_mount("proc", options, 1, kAttrNoSuid | kAttrNoDev | kAttrNoExec | kAttrReadOnly),
+                   cell.spec.text(step.a));
+}
+
+int mount_pts(const Cell& cell, const wire::Step& step) {
+  const Option options[] = {{"newinstance", nullptr}, {"ptmxmode", "0666"}, {"mode", "0620"}};
+  return place_new(cell, make_mount("devpts", options, 3, kAttrNoSuid | kAttrNoExec), cell.spec.text(step.a));
+}
+
+int pivot(const Cell& cell) {
+  if (fchdir(cell.root_fd) != 0) return errno;
+  if (syscall(SYS_pivot_root, ".", ".") != 0) return errno;
+  // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the topmost.
+  if (cell.scratch_fd >= 0 && umount2(".", MNT_DETACH) != 0) return errno;
+  if (umount2(".", MNT_DETACH) != 0) return errno;
+  return chdir("/") == 0 ? 0 : errno;
+}
+
+int new_file_system(int& slot, int mount_fd) {
+  if (mount_fd < 0) return -mount_fd;
+  slot = mount_fd;
+  return attach_aside(mount_fd);
+}
+
+}  // namespace
+
+int run_mount_step(Cell& cell, const wire::Step& step) {
+  using wire::StepKind;
+  switch (step.kind) {
+    case StepKind::kNewRoot: return new_file_system(cell.root_fd, make_tmpfs(step.x, step.y, "0755"));
+    case StepKind::kScratch: return new_file_system(cell.scratch_fd, make_tmpfs(step.x, step.y, "0755"));
+    case StepKind::kDir: return make_dir(cell, step);
+    case StepKind::kSymlink: return make_link(cell, step);
+    case StepKind::kFile: return write_file(cell, step);
+    case StepKind::kBind: return bind(cell, step);
+    case StepKind::kBindFd: {
+      uint64_t index = 1 + cell.spec.header().stdio_count + step.y;
+      if (index >= cell.fd_count) return EBADF;
+      int tree = cell.fds[index];
+      cell.fds[index] = -1;
+      return place(cell, tree, cell.spec.text(step.a), step.x);
+    }
+    case StepKind::kScratchDir: return scratch_dir(cell, step);
+    case StepKind::kDevice: return bind_device(cell, step);
+    case StepKind::kProc: return mount_proc(cell, step);
+    case StepKind::kPts: return mount_pts(cell, step);
+    case StepKind::kPivot: return pivot(cell);
+    case StepKind::kRootReadOnly: {
+      MountAttr attr;
+      attr.set = kAttrReadOnly;
+      return mount_setattr(cell.root_fd, "", kAtEmptyPath, attr) == 0 ? 0 : errno;
+    }
+    default: return EINVAL;
+  }
+}
+
+}  // namespace cloche::init

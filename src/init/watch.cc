@@ -1,0 +1,155 @@
+// After the exec: reap orphans, pass signals to the whole tree, tell how the guest ended.
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "init/cell.h"
+#include "init/kernel.h"
+
+namespace cloche::init {
+namespace {
+
+constexpr int kMaxTree = 16384;
+int g_pid[kMaxTree];
+int g_parent[kMaxTree];
+bool g_ours[kMaxTree];
+
+// The parent of a process, from /proc/PID/stat: the field after the last ')', since a name may contain anything.
+int parent_of(int proc, const char* pid) {
+  char path[64];
+  strcpy(path, pid);
+  strcat(path, "/stat");
+  int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  char text[512];
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (n <= 0) return -1;
+  text[n] = '\0';
+  const char* after = strrchr(text, ')');
+  if (after == nullptr || strlen(after) < 5) return -1;
+  return atoi(after + 4);
+}
+
+// Without a pid namespace: every process below init, by parent links. Orphans come to init because it is a subreaper,
+// so the tree is closed under fork. Returns how many were signalled.
+int signal_descendants(int signal) {
+  int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (proc < 0) return 0;
+  DIR* dir = fdopendir(proc);
+  int count = 0;
+  while (struct dirent* entry = readdir(dir)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || count == kMaxTree || strlen(entry->d_name) > 10) continue;
+    int parent = parent_of(proc, entry->d_name);
+    if (parent < 0) continue;
+    g_pid[count] = atoi(entry->d_name);
+    g_parent[count] = parent;
+    g_ours[count] = parent == getpid();
+    ++count;
+  }
+  closedir(dir);
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (int i = 0; i < count; ++i) {
+      if (g_ours[i]) continue;
+      for (int j = 0; j < count && !g_ours[i]; ++j) {
+        if (g_ours[j] && g_pid[j] == g_parent[i]) g_ours[i] = grew = true;
+      }
+    }
+  }
+  int signalled = 0;
+  for (int i = 0; i < count; ++i) {
+    if (g_ours[i] && kill(g_pid[i], signal) == 0) ++signalled;
+  }
+  return signalled;
+}
+
+void signal_tree(const Cell& cell, int signal) {
+  if (cell.spec.header().tree_kill == 0) {
+    kill(-1, signal);
+    // A stopped process never sees TERM until it is continued.
+    if (signal != SIGKILL) kill(-1, SIGCONT);
+    return;
+  }
+  if (signal != SIGKILL) {
+    signal_descendants(signal);
+    signal_descendants(SIGCONT);
+    return;
+  }
+  // Stop first: a stopped process cannot fork, so that the second pass meets a tree that no longer grows.
+  for (int round = 0; round < 100; ++round) {
+    signal_descendants(SIGSTOP);
+    int left = signal_descendants(SIGKILL);
+    while (waitpid(-1, nullptr, WNOHANG | __WALL) > 0) {
+    }
+    if (left == 0) return;
+    const struct timespec pause = {0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+[[noreturn]] void finish(const Cell& cell, int code) {
+  if (cell.spec.header().tree_kill != 0) signal_tree(cell, SIGKILL);
+  _exit(code);
+}
+
+uint64_t microseconds(const struct timeval& t) {
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000 + static_cast<uint64_t>(t.tv_usec);
+}
+
+void tell_exit(int status) {
+  struct rusage usage;
+  getrusage(RUSAGE_CHILDREN, &usage);
+  wire::Message message;
+  memset(&message, 0, sizeof message);
+  message.kind = wire::MessageKind::kExited;
+  message.status = status;
+  message.cpu_user_us = microseconds(usage.ru_utime);
+  message.cpu_system_us = microseconds(usage.ru_stime);
+  message.max_rss_kib = static_cast<uint64_t>(usage.ru_maxrss);
+  send_message(message, -1);
+}
+
+}  // namespace
+
+void watch(Cell& cell, int guest_pid) {
+  // Init keeps nothing open but the control socket: not the guest's pipes, whose end the engine waits for.
+  int child_fd = -1;
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  for (int fd = 0; fd < 3; ++fd) dup2(wire::kControlFd, fd);
+  syscall(kSysCloseRange, wire::kControlFd + 1, ~0u, 0);
+  child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  wire::Message message;
+  memset(&message, 0, sizeof message);
+  message.kind = wire::MessageKind::kStarted;
+  send_message(message, -1);
+  for (;;) {
+    int status = 0;
+    for (int pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+      if (pid != guest_pid) continue;
+      tell_exit(status);
+      finish(cell, 0);
+    }
+    struct pollfd events[2] = {{wire::kControlFd, POLLIN, 0}, {child_fd, POLLIN, 0}};
+    if (poll(events, 2, -1) < 0 && errno != EINTR) finish(cell, 125);
+    if ((events[1].revents & POLLIN) != 0) {
+      struct signalfd_siginfo info;
+      while (read(child_fd, &info, sizeof info) > 0) {
+      }
+    }
+    if (events[0].revents == 0) continue;
+    uint32_t none = 0;
+    if (receive_message(message, nullptr, 0, none) != 0) finish(cell, 125);  // the engine is gone
+    if (message.kind == wire::MessageKind::kTerminate) signal_tree(cell, message.number);
+  }
+}
+
+}  // namespace cloche::init

@@ -1,0 +1,104 @@
+#include "launch/cell.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "launch/encode.h"
+#include "sys/channel.h"
+#include "sys/file.h"
+#include "wire/wire.h"
+
+namespace cloche {
+namespace {
+
+Status send(const Fd& control, wire::MessageKind kind, int number, const std::vector<int>& fds) {
+  wire::Message message{};
+  message.kind = kind;
+  message.number = number;
+  return sys::send_bytes(control.get(), &message, sizeof message, fds);
+}
+
+}  // namespace
+
+WorkDirectory::WorkDirectory(WorkDirectory&& other) noexcept { *this = std::move(other); }
+
+WorkDirectory& WorkDirectory::operator=(WorkDirectory&& other) noexcept {
+  if (this != &other) {
+    remove();
+    path_ = std::exchange(other.path_, {});
+    janitor_ = other.janitor_;
+  }
+  return *this;
+}
+
+Result<WorkDirectory> WorkDirectory::make(const std::string& path, Janitor& janitor) {
+  CLOCHE_TRY(janitor.watch_directory(path));
+  if (::mkdir(path.c_str(), 0700) != 0) return fail_errno(errno, "work directory " + path, "could not be made");
+  WorkDirectory out;
+  out.path_ = path;
+  out.janitor_ = &janitor;
+  return out;
+}
+
+void WorkDirectory::remove() {
+  if (path_.empty()) return;
+  if (sys::remove_tree(path_) && janitor_ != nullptr) janitor_->forget(path_);
+  path_.clear();
+}
+
+Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec) {
+  Begun begun;
+  Cell& cell = begun.cell;
+  if (!plan.cgroup.empty()) {
+    CLOCHE_TRY_ASSIGN(cell.cgroup, CgroupLeaf::make(context.host.cgroup, context.id, plan.cgroup, context.janitor));
+  }
+  CLOCHE_TRY_ASSIGN(sys::Pipe in, sys::make_pipe());
+  CLOCHE_TRY_ASSIGN(sys::Pipe out, sys::make_pipe());
+  CLOCHE_TRY_ASSIGN(sys::Pipe err, sys::make_pipe());
+  begun.stdio.push_back(std::move(in.read));
+  begun.stdio.push_back(std::move(out.write));
+  begun.stdio.push_back(std::move(err.write));
+  cell.out = std::move(out.read);
+  cell.err = std::move(err.read);
+  // Dropping the write end is what makes an unasked-for stdin empty.
+  if (context.pass_stdin) cell.in = std::move(in.write);
+  for (const Fd* fd : {&cell.out, &cell.err, &cell.in}) {
+    if (fd->valid()) CLOCHE_TRY(sys::set_nonblocking(fd->get()));
+  }
+  CLOCHE_TRY_ASSIGN(cell.process, spawn(spec));
+  CLOCHE_TRY(cell.cgroup.attach(cell.process.pid));
+  return begun;
+}
+
+Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, const std::vector<Fd>& mounts) {
+  EncodeOptions options;
+  options.tty_rows = context.tty_rows;
+  options.tty_cols = context.tty_cols;
+  options.pid = static_cast<std::uint64_t>(begun.cell.process.pid);
+  options.host_uid = begun.cell.host_uid;
+  CLOCHE_TRY_ASSIGN(Fd spec, sys::make_memfd("cloche-spec", encode(plan, options)));
+  std::vector<int> fds{spec.get()};
+  for (const Fd& fd : begun.stdio) fds.push_back(fd.get());
+  for (const Fd& fd : mounts) fds.push_back(fd.get());
+  const Fd& control = begun.cell.process.control;
+  for (std::size_t at = 0; at < fds.size(); at += wire::kMaxFdsPerMessage) {
+    const std::size_t end = std::min<std::size_t>(at + wire::kMaxFdsPerMessage, fds.size());
+    CLOCHE_TRY(send(control, at == 0 ? wire::MessageKind::kSpec : wire::MessageKind::kFds, 0,
+                    std::vector<int>(fds.begin() + static_cast<std::ptrdiff_t>(at),
+                                     fds.begin() + static_cast<std::ptrdiff_t>(end))));
+  }
+  begun.stdio.clear();
+  return {};
+}
+
+Status send_go(const Cell& cell) { return send(cell.process.control, wire::MessageKind::kGo, 0, {}); }
+
+Status send_terminate(const Cell& cell, int signal) {
+  return send(cell.process.control, wire::MessageKind::kTerminate, signal, {});
+}
+
+}  // namespace cloche

@@ -1,0 +1,61 @@
+// CgroupLeaf owns the run's own cgroup: one directory under v2, one per controller under v1.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "launch/janitor.h"
+#include "plan/plan.h"
+
+namespace cloche {
+
+struct CgroupUsage {
+  std::optional<std::uint64_t> cpu_us;
+  std::optional<std::uint64_t> memory_peak;
+  std::optional<std::uint64_t> pids_peak;
+  std::uint64_t forks_refused = 0;
+  std::uint64_t oom_kills = 0;
+};
+
+class CgroupLeaf {
+ public:
+  CgroupLeaf() = default;
+  CgroupLeaf(CgroupLeaf&&) noexcept;
+  CgroupLeaf& operator=(CgroupLeaf&&) noexcept;
+  CgroupLeaf(const CgroupLeaf&) = delete;
+  CgroupLeaf& operator=(const CgroupLeaf&) = delete;
+  ~CgroupLeaf() { remove(); }
+
+  // Makes the directories and writes the settings; a required setting that does not hold is an error. The janitor
+  // outlives the leaf.
+  static Result<CgroupLeaf> make(const CgroupFacts& facts, const std::string& id,
+                                 const std::vector<CgroupSetting>& settings, Janitor& janitor);
+
+  bool empty() const { return directories_.empty(); }
+  const std::vector<std::pair<Controller, std::string>>& directories() const { return directories_; }
+  std::optional<std::string> directory(Controller c) const;
+  Status attach(pid_t pid) const;
+  // What the kernel says now in a file of the leaf.
+  Result<std::string> read(Controller c, const std::string& file) const;
+  CgroupUsage usage() const;
+  bool populated() const;
+  void kill() const;
+  // Descriptor that becomes readable when the memory limit was hit (v1); invalid where the kernel kills the whole
+  // group by itself.
+  Result<Fd> watch_oom() const;
+  void remove();
+
+ private:
+  CgroupFacts::Version version_ = CgroupFacts::Version::kNone;
+  std::vector<std::pair<Controller, std::string>> directories_;
+  Janitor* janitor_ = nullptr;
+};
+
+}  // namespace cloche

@@ -1,0 +1,120 @@
+#include "launch/child/child.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+
+#include "sys/raw_call.h"
+#include "wire/wire.h"
+
+#define CLOCHE_NO_SANITIZE __attribute__((no_sanitize("address", "undefined"), noinline))
+
+namespace cloche {
+namespace {
+
+using sys::raw_call;
+
+long address(const void* p) { return reinterpret_cast<long>(p); }
+
+// Tells the engine, as cloche-init would, and ends.
+[[noreturn]] CLOCHE_NO_SANITIZE void give_up(int control_fd, long error) {
+  wire::Message message;
+  auto* bytes = reinterpret_cast<volatile unsigned char*>(&message);
+  for (std::size_t i = 0; i < sizeof message; ++i) bytes[i] = 0;
+  message.kind = wire::MessageKind::kFailed;
+  message.step = -2;
+  message.error = static_cast<std::int32_t>(-error);
+  raw_call(SYS_write, control_fd, address(&message), sizeof message);
+  for (;;) raw_call(SYS_exit, 125);
+}
+
+CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2];
+  data[0].effective = data[0].permitted = data[0].inheritable = static_cast<std::uint32_t>(caps);
+  data[1].effective = data[1].permitted = data[1].inheritable = static_cast<std::uint32_t>(caps >> 32);
+  long result = raw_call(SYS_capset, address(&header), address(data));
+  for (long cap = 0; cap < 64 && result == 0; ++cap) {
+    if ((caps >> cap & 1) != 0) result = raw_call(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap);
+  }
+  return result;
+}
+
+[[noreturn]] CLOCHE_NO_SANITIZE void run_child(const ChildSpec* spec) {
+  int control = spec->control_fd;
+  int init = spec->init_fd;
+  long result = 0;
+  // Out of the way of the numbers that will be taken first.
+  constexpr long kAside = 100;
+  result = raw_call(SYS_fcntl, control, F_DUPFD_CLOEXEC, kAside);
+  if (result < 0) give_up(control, result);
+  control = static_cast<int>(result);
+  result = raw_call(SYS_fcntl, init, F_DUPFD_CLOEXEC, kAside);
+  if (result < 0) give_up(control, result);
+  init = static_cast<int>(result);
+  for (int fd = 0; fd <= wire::kControlFd; ++fd) {
+    result = raw_call(SYS_dup3, control, fd, 0);
+    if (result < 0) give_up(control, result);
+  }
+  // The engine keeps these at 100 and up, so that no target is a source.
+  for (int i = 0; i < spec->keep_count; ++i) {
+    result = raw_call(SYS_dup3, spec->keep[i], wire::kControlFd + 1 + i, 0);
+    if (result < 0) give_up(control, result);
+  }
+  // Whatever else the host program holds open, sockets and database handles included, ends here (N7).
+  constexpr long kCloseRange = 436;
+  constexpr long kCloexec = 4;
+  result = raw_call(kCloseRange, wire::kControlFd + 1 + spec->keep_count, 0xffffffffL, kCloexec);
+  if (result < 0) give_up(control, result);
+  if (spec->ambient_caps != 0) {
+    result = keep_capabilities(spec->ambient_caps);
+    if (result < 0) give_up(control, result);
+  }
+  const char* const no_environment[] = {nullptr};
+  result = raw_call(SYS_execveat, init, address(""), address(spec->argv), address(no_environment), AT_EMPTY_PATH);
+  give_up(control, result);
+}
+
+}  // namespace
+
+CLOCHE_NO_SANITIZE long clone_child(const CloneArgs& args, const ChildSpec& spec) {
+  constexpr long kClone3 = 435;
+  long result;
+#if defined(__x86_64__)
+  register const ChildSpec* argument asm("r8") = &spec;
+  register void (*entry)(const ChildSpec*) asm("r9") = run_child;
+  asm volatile(
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xor %%ebp, %%ebp\n\t"
+      "mov %%r8, %%rdi\n\t"
+      "call *%%r9\n\t"
+      "hlt\n"
+      "1:"
+      : "=a"(result)
+      : "0"(kClone3), "D"(&args), "S"(sizeof args), "r"(argument), "r"(entry)
+      : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+  register long x8 asm("x8") = kClone3;
+  register long x0 asm("x0") = address(&args);
+  register long x1 asm("x1") = sizeof args;
+  register const ChildSpec* argument asm("x9") = &spec;
+  register void (*entry)(const ChildSpec*) asm("x10") = run_child;
+  asm volatile(
+      "svc 0\n\t"
+      "cbnz x0, 1f\n\t"
+      "mov x29, xzr\n\t"
+      "mov x0, x9\n\t"
+      "blr x10\n\t"
+      "brk 0\n"
+      "1:"
+      : "+r"(x0)
+      : "r"(x8), "r"(x1), "r"(argument), "r"(entry)
+      : "x30", "memory");
+  result = x0;
+#endif
+  return result;
+}
+
+}  // namespace cloche

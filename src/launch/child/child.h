@@ -1,0 +1,26 @@
+// The few instructions between clone and exec. The child shares the engine's memory while the engine runs on, so this
+// code touches nothing but its own stack and what the spec points at, calls no libc function and takes no lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cloche {
+
+struct ChildSpec {
+  int control_fd = -1;              // becomes 3, and fills 0, 1 and 2 until the real ones arrive
+  int init_fd = -1;                 // O_PATH descriptor of cloche-init
+  const char* const* argv = nullptr;
+  const int* keep = nullptr;        // become 4, 5, …
+  int keep_count = 0;
+  std::uint64_t ambient_caps = 0;   // carried over the exec: a new user namespace would lose them otherwise
+};
+
+struct CloneArgs {  // struct clone_args of the kernel, version 2
+  std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+};
+
+// Returns the child's pid or a negative errno; the child runs run_child on the given stack and never returns.
+long clone_child(const CloneArgs& args, const ChildSpec& spec);
+
+}  // namespace cloche

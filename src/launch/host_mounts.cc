@@ -1,0 +1,87 @@
+#include "launch/host_mounts.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <poll.h>
+#include <utility>
+
+#include "launch/id_map.h"
+#include "launch/spawn.h"
+#include "sys/file.h"
+
+namespace cloche {
+namespace {
+
+constexpr long kSysOpenTree = 428;
+constexpr long kSysMountSetattr = 442;
+constexpr unsigned kClone = 1;
+constexpr unsigned kAtRecursive = 0x8000;
+constexpr std::uint64_t kAttrIdmap = 0x00100000;
+
+struct MountAttr {
+  std::uint64_t set, clear, propagation, userns_fd;
+};
+
+using Owner = std::pair<uid_t, gid_t>;
+
+// A user namespace whose only purpose is its map. It lives as long as the descriptor.
+Result<Fd> make_map_namespace(const Owner& owner, std::uint32_t guest, const std::string& init_path) {
+  SpawnSpec spec;
+  spec.namespaces = CLONE_NEWUSER;
+  spec.argv = {"cloche-hold"};
+  spec.init_path = init_path;
+  CLOCHE_TRY_ASSIGN(Spawned holder, spawn(spec));
+  Status mapped = write_id_map(holder.pid, {owner.first, owner.second, guest, guest});
+  auto fd = sys::open_file("/proc/" + std::to_string(holder.pid) + "/ns/user", O_RDONLY);
+  // It ends when both ends of its socket are ours alone.
+  holder.control.reset();
+  holder.memory->theirs.reset();
+  pollfd ended{holder.pidfd.get(), POLLIN, 0};
+  while (::poll(&ended, 1, 5'000) < 0 && errno == EINTR) {
+  }
+  (void)try_reap(holder.pidfd);
+  CLOCHE_TRY(mapped);
+  return fd;
+}
+
+}  // namespace
+
+Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, std::uint32_t guest_uid,
+                                          const std::string& init_path) {
+  std::vector<Fd> out;
+  std::map<Owner, Fd> namespaces;
+  for (const HostMount& mount : mounts) {
+    const std::string step = "grant " + mount.path;
+    struct stat st {};
+    if (::stat(mount.path.c_str(), &st) != 0) {
+      return fail_errno(errno, step, "the granted path cannot be reached", "correct [files] in the policy");
+    }
+    int tree = static_cast<int>(
+        ::syscall(kSysOpenTree, AT_FDCWD, mount.path.c_str(), kClone | O_CLOEXEC | kAtRecursive));
+    if (tree < 0) return fail_errno(errno, step, "the granted path cannot be mounted");
+    Fd owner_fd(tree);
+    const Owner owner{st.st_uid, st.st_gid};
+    if (!namespaces.contains(owner)) {
+      CLOCHE_TRY_ASSIGN(Fd map, make_map_namespace(owner, guest_uid, init_path));
+      namespaces.emplace(owner, std::move(map));
+    }
+    MountAttr attr{kAttrIdmap, 0, 0, static_cast<std::uint64_t>(namespaces.at(owner).get())};
+    if (::syscall(kSysMountSetattr, tree, "", AT_EMPTY_PATH | kAtRecursive, &attr, sizeof attr) != 0) {
+      // Reading what everybody may read needs no mapping; writing would leave the guest's uid on the host's disk.
+      if (mount.writable) {
+        return fail_errno(errno, step, "its file system cannot map owners, so it cannot be granted for writing to a run of root",
+                          "run as the owner of the directory, or grant a directory on ext4, xfs, btrfs or tmpfs");
+      }
+    }
+    out.push_back(std::move(owner_fd));
+  }
+  return out;
+}
+
+}  // namespace cloche

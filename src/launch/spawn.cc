@@ -1,0 +1,176 @@
+#include "launch/spawn.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "sys/channel.h"
+#include "sys/file.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::uint64_t bit(int cap) { return 1ull << cap; }
+
+// What init's steps need until kDropCapabilities; all of them count in the cell's own user namespace only.
+constexpr std::uint64_t kInitCaps =
+    bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) | bit(CAP_NET_ADMIN);
+
+// While the child shares our memory, no handler of the host program may run in it.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// In a new user namespace with setgroups denied the groups could no longer be dropped, so the child must be born
+// without them. Credentials belong to the thread: the raw call touches no other thread of the host program.
+class WithoutGroups {
+ public:
+  explicit WithoutGroups(const SpawnSpec& spec) {
+    if (!spec.drop_groups) return;
+    int count = ::getgroups(0, nullptr);
+    if (count <= 0) return;
+    groups_.resize(static_cast<std::size_t>(count));
+    if (::getgroups(count, groups_.data()) != count || ::syscall(SYS_setgroups, 0, nullptr) != 0) groups_.clear();
+  }
+  ~WithoutGroups() {
+    if (!groups_.empty()) ::syscall(SYS_setgroups, groups_.size(), groups_.data());
+  }
+  WithoutGroups(const WithoutGroups&) = delete;
+  WithoutGroups& operator=(const WithoutGroups&) = delete;
+
+ private:
+  std::vector<gid_t> groups_;
+};
+
+std::string hint_for_clone(int error) {
+  switch (error) {
+    case EPERM: return "this user may not make user namespaces here: 'cloche doctor' tells which setting forbids it";
+    case ENOSPC:
+    case EUSERS: return "the limit on namespaces is reached: raise user.max_user_namespaces and its siblings";
+    case EAGAIN: return "the limit on processes of this user is reached";
+    case ENOSYS: return "Linux 5.15 or newer is needed";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+void ChildStack::Unmap::operator()(void* p) const { ::munmap(p, kSize); }
+
+Result<ChildStack> ChildStack::make() {
+  void* p = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (p == MAP_FAILED) return fail_errno(errno, "spawn", "no memory for the child's stack");
+  ChildStack stack;
+  stack.memory_.reset(p);
+  return stack;
+}
+
+Spawned& Spawned::operator=(Spawned&& other) noexcept {
+  if (this != &other) {
+    end();
+    pid = other.pid;
+    pidfd = std::move(other.pidfd);
+    control = std::move(other.control);
+    stack = std::move(other.stack);
+    memory = std::move(other.memory);
+  }
+  return *this;
+}
+
+void Spawned::end() {
+  if (!pidfd.valid()) return;
+  constexpr long kPidfdSendSignal = 424;
+  ::syscall(kPidfdSendSignal, pidfd.get(), SIGKILL, nullptr, 0);
+  siginfo_t info{};
+  constexpr auto kPidfd = static_cast<idtype_t>(3);
+  while (::waitid(kPidfd, static_cast<id_t>(pidfd.get()), &info, WEXITED | __WALL) != 0 && errno == EINTR) {
+  }
+  pidfd.reset();
+}
+
+Result<Spawned> spawn(const SpawnSpec& spec) {
+  Spawned out;
+  CLOCHE_TRY_ASSIGN(sys::SocketPair channel, sys::make_channel());
+  CLOCHE_TRY_ASSIGN(out.stack, ChildStack::make());
+  out.memory = std::make_unique<SpawnMemory>();
+  SpawnMemory& memory = *out.memory;
+  CLOCHE_TRY_ASSIGN(memory.init, sys::open_file(spec.init_path, O_PATH));
+  memory.theirs = std::move(channel.theirs);
+  memory.strings = spec.argv;
+  for (const std::string& s : memory.strings) memory.argv.push_back(s.c_str());
+  memory.argv.push_back(nullptr);
+  const bool own_user_namespace = (spec.namespaces & CLONE_NEWUSER) != 0;
+  for (int fd : spec.keep) {
+    constexpr int kAside = 100;
+    int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, kAside);
+    if (copy < 0) return fail_errno(errno, "spawn", "no descriptor left");
+    memory.keep.emplace_back(copy);
+    memory.keep_numbers.push_back(copy);
+  }
+  memory.child = {.control_fd = memory.theirs.get(),
+                  .init_fd = memory.init.get(),
+                  .argv = memory.argv.data(),
+                  .keep = memory.keep_numbers.data(),
+                  .keep_count = static_cast<int>(memory.keep_numbers.size()),
+                  .ambient_caps = own_user_namespace ? kInitCaps : 0};
+
+  int pidfd = -1;
+  CloneArgs args{};
+  // CLONE_VM without CLONE_VFORK: nothing is copied, and while the child execs on one core, the engine writes id maps
+  // and cgroups on the other. The exit signal is 0: see the header.
+  args.flags = spec.namespaces | CLONE_VM | CLONE_PIDFD;
+  args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  args.stack = reinterpret_cast<std::uint64_t>(out.stack.base());
+  args.stack_size = ChildStack::kSize;
+  if (spec.cgroup_fd >= 0) {
+    constexpr std::uint64_t kCloneIntoCgroup = 0x200000000ull;
+    args.flags |= kCloneIntoCgroup;
+    args.cgroup = static_cast<std::uint64_t>(spec.cgroup_fd);
+  }
+  long pid;
+  {
+    BlockSignals guard;
+    WithoutGroups groupless(spec);
+    pid = clone_child(args, memory.child);
+  }
+  if (pid < 0) {
+    int error = static_cast<int>(-pid);
+    return fail_errno(error, "clone3", "could not make the cell's first process", hint_for_clone(error));
+  }
+  out.pid = static_cast<pid_t>(pid);
+  out.pidfd = Fd(pidfd);
+  out.control = std::move(channel.ours);
+  return out;
+}
+
+Result<std::optional<int>> try_reap(Fd& pidfd) {
+  siginfo_t info{};
+  constexpr auto kPidfd = static_cast<idtype_t>(3);
+  if (::waitid(kPidfd, static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG | __WALL) != 0) {
+    return fail_errno(errno, "waitid", "could not reap the cell's first process");
+  }
+  if (info.si_pid == 0) return std::nullopt;
+  pidfd.reset();
+  return std::optional<int>(info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f);
+}
+
+}  // namespace cloche

@@ -1,0 +1,74 @@
+// Start one process exactly as told: cloche-init in the given namespaces, with the control socket and nothing else.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "launch/child/child.h"
+
+namespace cloche {
+
+// The child's stack until its exec; kept by whoever waits for the child's first message.
+class ChildStack {
+ public:
+  static Result<ChildStack> make();
+  void* base() const { return memory_.get(); }
+  static constexpr std::size_t kSize = 16 * 1024;
+
+ private:
+  struct Unmap {
+    void operator()(void* p) const;
+  };
+  std::unique_ptr<void, Unmap> memory_;
+};
+
+struct SpawnSpec {
+  std::uint64_t namespaces = 0;       // CLONE_NEW*
+  std::vector<std::string> argv;      // argv[0] selects what cloche-init does
+  std::string init_path;
+  int cgroup_fd = -1;                 // v2: born in this cgroup
+  std::vector<int> keep;              // borrowed; become descriptors 4, 5, … of the child
+  bool drop_groups = false;           // root: without the engine's supplementary groups
+};
+
+// What the child reads until its exec.
+struct SpawnMemory {
+  std::vector<std::string> strings;
+  std::vector<const char*> argv;
+  std::vector<Fd> keep;
+  std::vector<int> keep_numbers;
+  ChildSpec child;
+  Fd theirs;
+  Fd init;
+};
+
+// Owns the process: whatever way the owner goes, the process is gone and reaped.
+struct Spawned {
+  Spawned() = default;
+  Spawned(Spawned&&) = default;
+  Spawned& operator=(Spawned&& other) noexcept;
+  ~Spawned() { end(); }
+  void end();
+
+  pid_t pid = 0;
+  Fd pidfd;                             // invalid once reaped
+  Fd control;                           // our end, non-blocking
+  ChildStack stack;                     // release after the first message
+  std::unique_ptr<SpawnMemory> memory;  // release after the first message
+};
+
+// No signal handler of the host program runs in the child, no SIGCHLD is sent to it when the child ends, and
+// waitpid(-1) elsewhere in the program does not reap the child.
+Result<Spawned> spawn(const SpawnSpec& spec);
+
+// Reaps the process behind the pidfd if it has ended, and closes the pidfd; the wait status, or nothing.
+Result<std::optional<int>> try_reap(Fd& pidfd);
+
+}  // namespace cloche

@@ -1,0 +1,47 @@
+// The steps of each backend, in the order in which init performs them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/host_facts.h"
+#include "plan/plan.h"
+#include "plan/request.h"
+#include "policy/policy.h"
+
+namespace cloche {
+
+// What the builders share.
+struct StepContext {
+  const Policy& policy;
+  const Request& request;
+  const HostFacts& host;
+  std::string home;  // of the engine's user, for ~ in grants
+};
+
+// The whole cell: root, view, credentials, limits, walls.
+void add_namespace_steps(Plan& plan, const StepContext& context);
+// Tier 0: no namespace; walls and limits only.
+void add_process_steps(Plan& plan, const StepContext& context);
+// bwrap builds the view (plan.bwrap_args); the rest are the same steps as above.
+void add_bwrap_steps(Plan& plan, const StepContext& context);
+// Development without any wall.
+void add_unconfined_steps(Plan& plan, const StepContext& context);
+
+// Shared pieces.
+void add_rlimits(Plan& plan, const StepContext& context);
+void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& rules, const std::string& probe_path);
+// Landlock's rules for the view that the namespace tier and bwrap both build.
+std::vector<Step> view_rules(const StepContext& context);
+void add_exec(Plan& plan, const std::string& cwd);
+std::string work_root(const Request& request);                              // "/tmp/cloche-ID", tier 0
+std::string expand_home(const std::string& path, const std::string& home);  // "~/x" → "/home/me/x"
+std::string cpu_online_text(const Limits& limits);                          // of /sys/devices/system/cpu/online
+std::string passwd_text(const Plan& plan);
+std::string group_text(const Plan& plan);
+Step landlock_rule(std::string path, std::uint64_t access);
+Step optional_landlock_rule(std::string path, std::uint64_t access);
+std::vector<Step> grant_rules(const StepContext& context);
+unsigned whole_cpus(const Limits& limits);  // rounded up
+
+}  // namespace cloche

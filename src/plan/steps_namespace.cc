@@ -1,0 +1,174 @@
+// Tier 1, native. The order, and what forces it:
+//   identity first   files on our own tmpfs can only be made by a mapped uid
+//   parent death     after the last change of credentials, which clears it
+//   view             the host's paths are reachable until the pivot and not after
+//   limits           before the guest exists
+//   capabilities     after everything that needs them, before the guest exists
+//   walls            by the guest-to-be: Landlock after the pivot (its rules are about inodes that are mounted then),
+//                    no_new_privs before both, the filter last because it forbids the calls of the other steps
+#include <algorithm>
+
+#include "plan/landlock.h"
+#include "plan/steps.h"
+
+namespace cloche {
+namespace {
+
+using wire::StepKind;
+
+constexpr std::uint64_t kSystemFlags = wire::kReadOnly;
+constexpr std::uint64_t kRootSlack = 1 << 20;
+
+void add(Plan& plan, Step step) { plan.steps.push_back(std::move(step)); }
+
+std::string relative(const std::string& absolute) { return absolute.substr(absolute.find_first_not_of('/')); }
+
+void add_file(Plan& plan, const std::string& target, std::string text) {
+  add(plan, {.kind = StepKind::kFile, .serves = Guarantee::kFileSystem, .a = target, .x = 0444, .data = std::move(text)});
+}
+
+void add_bind(Plan& plan, const std::string& path, std::uint64_t flags) {
+  add(plan, {.kind = StepKind::kBind, .serves = Guarantee::kFileSystem, .a = relative(path), .b = path, .x = flags});
+}
+
+void add_system(Plan& plan, const HostFacts& host) {
+  add_bind(plan, "/usr", kSystemFlags);
+  for (const char* name : {"bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
+    if (host.usr_merged) {
+      add(plan, {.kind = StepKind::kSymlink, .serves = Guarantee::kFileSystem, .a = name, .b = std::string("usr/") + name});
+    } else {
+      add_bind(plan, std::string("/") + name, kSystemFlags | wire::kOptional);
+    }
+  }
+  constexpr std::uint64_t kData = wire::kReadOnly | wire::kNoExec | wire::kOptional;
+  add_bind(plan, "/etc/ld.so.cache", kData);
+  add_bind(plan, "/etc/alternatives", kData);
+  add_bind(plan, "/etc/ssl/certs", kData);
+  add_file(plan, "etc/passwd", passwd_text(plan));
+  add_file(plan, "etc/group", group_text(plan));
+  add_file(plan, "etc/hosts", "127.0.0.1 localhost cell\n::1 localhost\n");
+  add_file(plan, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
+}
+
+void add_devices(Plan& plan) {
+  struct Device {
+    const char* name;
+    unsigned minor;
+  };
+  for (const Device& device : {Device{"null", 3}, {"zero", 5}, {"full", 7}, {"random", 8}, {"urandom", 9}}) {
+    const std::string path = std::string("dev/") + device.name;
+    add(plan, {.kind = StepKind::kDevice, .serves = Guarantee::kDevices, .a = path, .b = "/" + path, .x = 1, .y = device.minor});
+  }
+  if (plan.tty) {
+    add(plan, {.kind = StepKind::kDevice, .serves = Guarantee::kDevices, .a = "dev/tty", .b = "/dev/tty", .x = 5, .y = 0});
+    add(plan, {.kind = StepKind::kPts, .serves = Guarantee::kSession, .a = "dev/pts"});
+    add(plan, {.kind = StepKind::kSymlink, .serves = Guarantee::kSession, .a = "dev/ptmx", .b = "pts/ptmx"});
+  }
+  struct Link {
+    const char* name;
+    const char* to;
+  };
+  for (const Link& link : {Link{"dev/fd", "/proc/self/fd"}, {"dev/stdin", "/proc/self/fd/0"},
+                           {"dev/stdout", "/proc/self/fd/1"}, {"dev/stderr", "/proc/self/fd/2"}}) {
+    add(plan, {.kind = StepKind::kSymlink, .serves = Guarantee::kDevices, .a = link.name, .b = link.to});
+  }
+}
+
+void add_scratch(Plan& plan, const Policy& policy) {
+  const std::uint64_t flags = policy.files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
+  struct Place {
+    const char* target;
+    const char* name;
+    std::uint64_t mode;
+  };
+  for (const Place& place : {Place{"work", "work", 0755}, {"tmp", "tmp", 01777}, {"home/guest", "home", 0755}}) {
+    add(plan, {.kind = StepKind::kScratchDir, .serves = Guarantee::kDisk, .a = place.target, .b = place.name, .x = flags, .y = place.mode});
+  }
+  add(plan, {.kind = StepKind::kScratchDir, .serves = Guarantee::kIpc, .a = "dev/shm", .b = "shm", .x = flags | wire::kNoExec, .y = 01777});
+}
+
+// As root the engine clones and maps each grant (launch/host_mounts.h); as an ordinary user init binds it by path.
+void add_grant(Plan& plan, const std::string& path, std::uint64_t flags, bool by_engine) {
+  if (!by_engine) {
+    add_bind(plan, path, flags);
+    return;
+  }
+  const std::uint64_t index = plan.host_mounts.size();
+  plan.host_mounts.push_back({path, (flags & wire::kReadOnly) == 0});
+  add(plan, {.kind = StepKind::kBindFd, .serves = Guarantee::kFileSystem, .a = relative(path), .b = path, .x = flags, .y = index});
+}
+
+void add_grants(Plan& plan, const StepContext& context) {
+  const FileGrants& files = context.policy.files;
+  const std::uint64_t noexec = files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
+  const bool by_engine = plan.own_host_uid;
+  // The shorter path first, or it would cover the longer one.
+  struct Grant {
+    std::string path;
+    std::uint64_t flags;
+  };
+  std::vector<Grant> grants;
+  for (const auto& p : files.read) grants.push_back({expand_home(p, context.home), wire::kReadOnly | wire::kNoExec});
+  for (const auto& p : files.exec) grants.push_back({expand_home(p, context.home), wire::kReadOnly});
+  for (const auto& p : files.write) grants.push_back({expand_home(p, context.home), noexec});
+  std::stable_sort(grants.begin(), grants.end(), [](const Grant& a, const Grant& b) { return a.path.size() < b.path.size(); });
+  for (const Grant& grant : grants) add_grant(plan, grant.path, grant.flags, by_engine);
+}
+
+}  // namespace
+
+std::string cpu_online_text(const Limits& limits) {
+  const unsigned cpus = whole_cpus(limits);
+  return cpus == 1 ? "0\n" : "0-" + std::to_string(cpus - 1) + "\n";
+}
+
+std::vector<Step> view_rules(const StepContext& context) {
+  namespace ll = landlock;
+  const std::uint64_t write = ll::kReadWrite | (context.policy.files.exec_writable ? ll::kExecute : 0);
+  std::vector<Step> rules{landlock_rule("/", ll::kReadDir), landlock_rule("/usr", ll::kReadExec),
+                          landlock_rule("/etc", ll::kRead), landlock_rule("/sys", ll::kRead),
+                          landlock_rule("/dev", ll::kRead | ll::kWriteFile | ll::kIoctlDev)};
+  if (!context.host.usr_merged) {
+    for (const char* name : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
+      rules.push_back(optional_landlock_rule(name, ll::kReadExec));
+    }
+  }
+  if (context.host.proc_mountable) rules.push_back(landlock_rule("/proc", ll::kRead));
+  if (context.request.script) rules.push_back(landlock_rule("/cell", ll::kRead));
+  for (const char* place : {"/work", "/tmp", "/home/guest"}) rules.push_back(landlock_rule(place, write));
+  rules.push_back(landlock_rule("/dev/shm", ll::kReadWrite));
+  for (Step& rule : grant_rules(context)) rules.push_back(std::move(rule));
+  return rules;
+}
+
+void add_namespace_steps(Plan& plan, const StepContext& context) {
+  const std::uint64_t script_size = context.request.script ? context.request.script->text.size() : 0;
+  add(plan, {.kind = StepKind::kIdentity, .serves = Guarantee::kIdentity, .x = plan.inside_uid, .y = plan.inside_gid});
+  add(plan, {.kind = StepKind::kParentDeath, .serves = Guarantee::kEngineDeath});
+  add(plan, {.kind = StepKind::kCgroupNamespace, .serves = Guarantee::kFileSystem});
+  add(plan, {.kind = StepKind::kHostname, .serves = Guarantee::kHostname, .a = "cell"});
+  if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
+  // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with
+  // the old one.
+  add(plan, {.kind = StepKind::kScratch, .serves = Guarantee::kDisk, .x = plan.limits.disk.count, .y = plan.limits.inodes});
+  add(plan, {.kind = StepKind::kNewRoot, .serves = Guarantee::kFileSystem, .x = kRootSlack + script_size,
+             .y = 256 + 16 * (context.policy.files.read.size() + context.policy.files.write.size() +
+                              context.policy.files.exec.size())});
+  add_system(plan, context.host);
+  add_scratch(plan, context.policy);
+  add_devices(plan);
+  if (context.host.proc_mountable) add(plan, {.kind = StepKind::kProc, .serves = Guarantee::kProcView, .a = "proc"});
+  add_file(plan, "sys/devices/system/cpu/online", cpu_online_text(plan.limits));
+  add_file(plan, ".cloche", "held by Landlock\n");
+  if (context.request.script) add_file(plan, "cell/" + context.request.script->name, context.request.script->text);
+  add_grants(plan, context);
+  add(plan, {.kind = StepKind::kPivot, .serves = Guarantee::kFileSystem});
+  add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});
+  add(plan, {.kind = StepKind::kKeyring, .serves = Guarantee::kKeyring});
+  add_rlimits(plan, context);
+  add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
+  add_walls(plan, context, view_rules(context), "/.cloche");
+  add_exec(plan, context.policy.cwd);
+}
+
+}  // namespace cloche

@@ -1,0 +1,140 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "filter/filter.h"
+#include "plan/landlock.h"
+#include "plan/steps.h"
+
+namespace cloche {
+namespace {
+
+using wire::StepKind;
+
+constexpr std::uint64_t kAddressSpace = 64ull << 30;
+
+bool memory_by_cgroup(const HostFacts& host) { return host.cgroup.at(Controller::kMemory).has_value(); }
+
+// These runtimes reserve far more address space than they use, so that a cap on it says nothing about memory.
+bool reserves_address_space(const std::string& program) {
+  const std::string name = program.substr(program.rfind('/') + 1);
+  for (const char* runtime : {"node", "java", "deno", "bun", "go", "dotnet"}) {
+    if (name == runtime) return true;
+  }
+  return false;
+}
+
+void rlimit(Plan& plan, int resource, std::uint64_t value, Guarantee serves) {
+  plan.steps.push_back({.kind = StepKind::kRlimit, .serves = serves, .x = static_cast<std::uint64_t>(resource), .y = value});
+}
+
+}  // namespace
+
+unsigned whole_cpus(const Limits& limits) { return static_cast<unsigned>(std::max(1.0, std::ceil(limits.cpus))); }
+
+std::string work_root(const Request& request) { return "/tmp/cloche-" + request.id; }
+
+std::string expand_home(const std::string& path, const std::string& home) {
+  if (path == "~") return home;
+  return path.starts_with("~/") ? home + path.substr(1) : path;
+}
+
+Step landlock_rule(std::string path, std::uint64_t access) {
+  return {.kind = StepKind::kLandlockRule, .serves = Guarantee::kFileAccess, .a = std::move(path), .x = access};
+}
+
+Step optional_landlock_rule(std::string path, std::uint64_t access) {
+  Step step = landlock_rule(std::move(path), access);
+  step.y = 1;
+  return step;
+}
+
+std::vector<Step> grant_rules(const StepContext& context) {
+  namespace ll = landlock;
+  const FileGrants& files = context.policy.files;
+  const std::uint64_t write = ll::kReadWrite | (files.exec_writable ? ll::kExecute : 0);
+  std::vector<Step> out;
+  for (const auto& path : files.read) out.push_back(landlock_rule(expand_home(path, context.home), ll::kRead));
+  for (const auto& path : files.exec) out.push_back(landlock_rule(expand_home(path, context.home), ll::kReadExec));
+  for (const auto& path : files.write) out.push_back(landlock_rule(expand_home(path, context.home), write));
+  return out;
+}
+
+void add_rlimits(Plan& plan, const StepContext& context) {
+  const Limits& limits = plan.limits;
+  if (limits.cpu_time) {
+    // One second more than the cell's own clock allows, so that the supervisor's word comes first.
+    const auto seconds = static_cast<std::uint64_t>((limits.cpu_time->count() + 999) / 1000) + 1;
+    rlimit(plan, RLIMIT_CPU, seconds, Guarantee::kCpuTime);
+  }
+  rlimit(plan, RLIMIT_FSIZE, limits.disk.count, Guarantee::kDisk);
+  // 1, not 0: a core_pattern that is a pipe ignores 0, and no core file fits one byte. The filter forbids changing it.
+  rlimit(plan, RLIMIT_CORE, 1, Guarantee::kCoreDumps);
+  rlimit(plan, RLIMIT_NOFILE, limits.files, Guarantee::kOpenFiles);
+  rlimit(plan, RLIMIT_MEMLOCK, 64 << 10, Guarantee::kMemory);
+  rlimit(plan, RLIMIT_MSGQUEUE, 64 << 10, Guarantee::kMemory);
+  rlimit(plan, RLIMIT_SIGPENDING, 1024, Guarantee::kMemory);
+  rlimit(plan, RLIMIT_NICE, 0, Guarantee::kCpuShare);
+  rlimit(plan, RLIMIT_RTPRIO, 0, Guarantee::kCpuShare);
+  const bool capped = memory_by_cgroup(context.host);
+  if (!capped) rlimit(plan, RLIMIT_DATA, limits.memory.count, Guarantee::kMemory);
+  const bool wide = capped || reserves_address_space(plan.program);
+  rlimit(plan, RLIMIT_AS, wide ? std::max(kAddressSpace, limits.memory.count) : limits.memory.count, Guarantee::kMemory);
+  // Counted per user namespace; on tier 0 per host uid, which is the guest's own only under a root engine.
+  // Where the cgroup counts too, this layer stands a little behind it, because only the cgroup tells that it refused.
+  std::uint64_t tasks = limits.pids + (context.host.cgroup.at(Controller::kPids) ? 16 : 1);
+  if (plan.tier == Tier::kProcess && !plan.own_host_uid) tasks += context.host.user_tasks;
+  rlimit(plan, RLIMIT_NPROC, tasks, Guarantee::kPids);
+  plan.steps.push_back({.kind = StepKind::kAffinity, .serves = Guarantee::kCpuShare, .x = whole_cpus(limits)});
+}
+
+void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& rules, const std::string& probe_path) {
+  const int abi = context.host.landlock_abi;
+  const bool confined_net = plan.net == NetMode::kNone;
+  plan.steps.push_back(
+      {.kind = StepKind::kGuestSession, .serves = Guarantee::kSession, .x = plan.tty ? 1ull : 0ull});
+  plan.steps.push_back({.kind = StepKind::kNoNewPrivs, .serves = Guarantee::kNoNewPrivs});
+  if (abi > 0) {
+    plan.steps.push_back({.kind = StepKind::kLandlock,
+                          .serves = Guarantee::kFileAccess,
+                          .x = landlock::handled_fs(abi),
+                          .y = confined_net ? landlock::handled_net(abi) : 0,
+                          .z = landlock::scoped(abi)});
+    for (Step rule : rules) {
+      // Rights that this kernel does not know would be refused.
+      rule.x &= landlock::handled_fs(abi);
+      plan.steps.push_back(std::move(rule));
+    }
+    plan.steps.push_back({.kind = StepKind::kLandlockRestrict, .serves = Guarantee::kFileAccess, .a = probe_path});
+  }
+  filter::Options options;
+  options.inet_sockets = plan.net != NetMode::kNone;
+  // Without a mount namespace the host's socket files are in reach, and Landlock does not judge connect() to them.
+  options.unix_sockets = plan.tier != Tier::kProcess;
+  options.exec_writable = context.policy.files.exec_writable;
+  const auto program = filter::compile(filter::rules(context.host.arch, options), context.host.arch);
+  plan.steps.push_back({.kind = StepKind::kFilter,
+                        .serves = Guarantee::kSystemCalls,
+                        .x = program.size(),
+                        .data = std::string(reinterpret_cast<const char*>(program.data()),
+                                            program.size() * sizeof(sock_filter))});
+}
+
+void add_exec(Plan& plan, const std::string& cwd) {
+  plan.cwd = cwd;
+  plan.steps.push_back(
+      {.kind = StepKind::kExec, .serves = Guarantee::kDescriptors, .a = plan.program, .b = cwd});
+}
+
+std::string passwd_text(const Plan& plan) {
+  const std::string uid = std::to_string(plan.inside_uid);
+  const std::string gid = std::to_string(plan.inside_gid);
+  return "guest:x:" + uid + ":" + gid + ":guest:/home/guest:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n";
+}
+
+std::string group_text(const Plan& plan) {
+  return "guest:x:" + std::to_string(plan.inside_gid) + ":\nnogroup:x:65534:\n";
+}
+
+}  // namespace cloche

@@ -1,0 +1,166 @@
+#include "policy/ceiling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "policy/env_names.h"
+#include "policy/toml_keys.h"
+
+namespace cloche {
+namespace {
+
+// In a ceiling, backend is the list of those that may be used.
+KeySpec ceiling_spec(const KeySpec& spec) {
+  KeySpec out = spec;
+  if (spec.ceiling == CeilingRule::kAllowed && spec.type == KeyType::kWord) {
+    out.type = KeyType::kWordList;
+    out.example = "[\"native\", \"bwrap\"]";
+  }
+  return out;
+}
+
+std::optional<Value> bound_of(const Ceiling& ceiling, Key key) {
+  for (const Bound& bound : ceiling.bounds) {
+    if (bound.key == key) return bound.value;
+  }
+  switch (key) {
+    case Key::kDevelopment:
+      return false;
+    case Key::kBackend:
+      return TextList{"auto", "native", "bwrap"};
+    case Key::kNetMode:
+      return std::string("loopback");
+    default:
+      return std::nullopt;
+  }
+}
+
+// One line: a message is one sentence.
+std::string shown(const KeySpec& spec, const Value& value) {
+  const auto* list = std::get_if<TextList>(&value);
+  if (list == nullptr) return to_toml_value(spec, value);
+  constexpr std::size_t kMaxShown = 8;
+  std::string out = "[";
+  for (std::size_t i = 0; i < list->size() && i < kMaxShown; ++i) out += (i > 0 ? ", " : "") + shown_text((*list)[i]);
+  if (list->size() > kMaxShown) out += ", ...";
+  return out + "]";
+}
+
+std::unexpected<Error> refuse(const KeySpec& spec, const Ceiling& ceiling, std::string_view asked,
+                              std::string_view allowed) {
+  return fail(
+      ErrorCode::kRefused, "ceiling",
+      fmt::format("{}: the policy asks for {} and {} allows {}", spec.name, asked, shown_text(ceiling.name), allowed),
+      fmt::format("change {} in the policy, or ask the operator to change the ceiling", spec.name));
+}
+
+bool exceeds(const KeySpec& spec, const Value& asked, const Value& most) {
+  if (const auto* word = std::get_if<std::string>(&asked)) {
+    return rank_of(spec, *word) > rank_of(spec, std::get<std::string>(most));
+  }
+  if (const auto* share = std::get_if<double>(&asked)) return !(*share <= std::get<double>(most));  // NaN exceeds
+  return asked > most;
+}
+
+Status enforce_most(const KeySpec& spec, const Ceiling& ceiling, const std::optional<Value>& asked, const Value& most) {
+  if (!asked) {
+    return fail(ErrorCode::kRefused, "ceiling",
+                fmt::format("{}: the policy sets none and {} allows at most {}", spec.name, shown_text(ceiling.name),
+                            shown(spec, most)),
+                fmt::format("write {} in the policy, at most {}", spec.name, shown(spec, most)));
+  }
+  if (!exceeds(spec, *asked, most)) return {};
+  return refuse(spec, ceiling, shown(spec, *asked), "at most " + shown(spec, most));
+}
+
+Status enforce_least(const KeySpec& spec, const Ceiling& ceiling, const Value& asked, const Value& least) {
+  if (!exceeds(spec, least, asked)) return {};
+  return refuse(spec, ceiling, shown(spec, asked), "no less than " + shown(spec, least));
+}
+
+bool contains(const TextList& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+Status enforce_allowed(const KeySpec& spec, const Ceiling& ceiling, const Value& asked, const TextList& allowed) {
+  TextList words;
+  if (const auto* one = std::get_if<std::string>(&asked)) {
+    words.push_back(*one);
+  } else {
+    words = std::get<TextList>(asked);
+  }
+  for (const std::string& word : words) {
+    if (contains(allowed, word)) continue;
+    // "auto" may become any backend that contains, so it passes only where each of them does.
+    if (spec.key == Key::kBackend && word == "auto" && contains(allowed, "native") && contains(allowed, "bwrap"))
+      continue;
+    return refuse(spec, ceiling, shown_text(word), "only " + shown(spec, allowed));
+  }
+  return {};
+}
+
+bool pattern_covers(const std::string& allowed, const std::string& asked) {
+  if (allowed == asked) return true;
+  return allowed.ends_with('*') && matches_env_pattern(allowed, asked);
+}
+
+Status enforce_items(const KeySpec& spec, const Ceiling& ceiling, const TextList& asked, const TextList& allowed) {
+  for (const std::string& item : asked) {
+    const bool covered = std::any_of(allowed.begin(), allowed.end(), [&](const std::string& outer) {
+      return spec.ceiling == CeilingRule::kPrefixes ? path_covers(outer, item) : pattern_covers(outer, item);
+    });
+    if (covered) continue;
+    const std::string_view words = spec.ceiling == CeilingRule::kPrefixes ? "only what lies under " : "only ";
+    return refuse(spec, ceiling, shown_text(item), std::string(words) + shown(spec, allowed));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Ceiling> parse_ceiling(std::string_view text, std::string_view file_name) {
+  CLOCHE_TRY_ASSIGN(const TomlNode root, parse_toml(text, file_name));
+  CLOCHE_TRY_ASSIGN(const std::vector<FoundKey> keys, find_keys(root, file_name));
+  CLOCHE_TRY(require_version(keys, file_name));
+  Ceiling out;
+  out.name = file_name;
+  for (const FoundKey& found : keys) {
+    if (found.spec->key == Key::kVersion) continue;
+    if (found.spec->ceiling == CeilingRule::kNone) {
+      return fail(ErrorCode::kInvalidInput, place(file_name, found.node->key_position),
+                  fmt::format("{}: a ceiling cannot bound it", found.spec->name), "remove it");
+    }
+    CLOCHE_TRY_ASSIGN(Value value, read_value(ceiling_spec(*found.spec), *found.node, file_name));
+    out.bounds.push_back({found.spec->key, std::move(value)});
+  }
+  return out;
+}
+
+Status enforce(const Policy& policy, const Ceiling& ceiling) {
+  for (const KeySpec& spec : key_table()) {
+    const std::optional<Value> bound = bound_of(ceiling, spec.key);
+    if (!bound) continue;
+    const std::optional<Value> asked = load(policy, spec.key);
+    switch (spec.ceiling) {
+      case CeilingRule::kNone:
+        break;
+      case CeilingRule::kMost:
+        CLOCHE_TRY(enforce_most(spec, ceiling, asked, *bound));
+        break;
+      case CeilingRule::kLeast:
+        CLOCHE_TRY(enforce_least(spec, ceiling, *asked, *bound));
+        break;
+      case CeilingRule::kAllowed:
+        CLOCHE_TRY(enforce_allowed(spec, ceiling, *asked, std::get<TextList>(*bound)));
+        break;
+      case CeilingRule::kPrefixes:
+      case CeilingRule::kPatterns:
+        CLOCHE_TRY(enforce_items(spec, ceiling, std::get<TextList>(*asked), std::get<TextList>(*bound)));
+        break;
+    }
+  }
+  return {};
+}
+
+}  // namespace cloche

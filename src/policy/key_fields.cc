@@ -1,0 +1,256 @@
+// store, load and their TOML text: where each key of the table meets its field in Policy.
+#include <fmt/format.h>
+
+#include "policy/key_value.h"
+
+namespace cloche {
+namespace {
+
+template <typename Enum>
+Enum word_to(Key key, const Value& value) {
+  return static_cast<Enum>(rank_of(spec_of(key), std::get<std::string>(value)));
+}
+
+Millis to_millis(const Value& value) { return Millis(static_cast<Millis::rep>(std::get<std::uint64_t>(value))); }
+
+Value from_millis(Millis value) {
+  // A negative duration set from C++ must reach the range check as "not a limit", not as a huge number.
+  return value.count() < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(value.count());
+}
+
+TextList clean_paths(const Value& value) {
+  TextList out;
+  for (const std::string& path : std::get<TextList>(value)) out.push_back(clean_path(path));
+  return out;
+}
+
+template <typename Enum>
+Value from_word(Enum word) {
+  return std::string(to_string(word));
+}
+
+std::optional<Value> from_optional(const std::optional<Millis>& value) {
+  if (!value) return std::nullopt;
+  return from_millis(*value);
+}
+
+TextList weakening_words(const std::vector<Weakening>& weaken) {
+  TextList out;
+  for (const Weakening w : weaken) out.emplace_back(to_string(w));
+  return out;
+}
+
+std::string toml_list(const TextList& list) {
+  constexpr std::size_t kMaxLine = 80;
+  std::string line = "[";
+  for (const std::string& item : list) {
+    line += (line.size() > 1 ? ", " : "") + toml_string(item);
+    if (line.size() > kMaxLine && list.size() > 1) break;
+  }
+  if (line.size() <= kMaxLine || list.size() == 1) return line + "]";
+  std::string out = "[\n";
+  for (const std::string& item : list) out += "  " + toml_string(item) + ",\n";
+  return out + "]";
+}
+
+std::string toml_map(const TextMap& map) {
+  if (map.empty()) return "{}";
+  std::string out = "{ ";
+  for (const auto& [name, text] : map) {
+    if (out.size() > 2) out += ", ";
+    out += toml_string(name) + " = " + toml_string(text);
+  }
+  return out + " }";
+}
+
+}  // namespace
+
+void store(Policy& policy, Key key, const Value& value) {
+  switch (key) {
+    case Key::kVersion:
+    case Key::kExtends:
+      return;
+    case Key::kTier:
+      policy.tier = word_to<Tier>(key, value);
+      return;
+    case Key::kBackend:
+      policy.backend = word_to<BackendChoice>(key, value);
+      return;
+    case Key::kTrust:
+      policy.trust = word_to<Trust>(key, value);
+      return;
+    case Key::kCwd:
+      policy.cwd = clean_path(std::get<std::string>(value));
+      return;
+    case Key::kDevelopment:
+      policy.development = std::get<bool>(value);
+      return;
+    case Key::kRootInCell:
+      policy.root_in_cell = std::get<bool>(value);
+      return;
+    case Key::kWeaken:
+      policy.weaken.clear();
+      for (const std::string& word : std::get<TextList>(value)) {
+        policy.weaken.push_back(static_cast<Weakening>(rank_of(spec_of(key), word)));
+      }
+      return;
+    case Key::kLimitsMode:
+      policy.limits.mode = word_to<LimitsMode>(key, value);
+      return;
+    case Key::kLimitsWall:
+      policy.limits.wall = to_millis(value);
+      return;
+    case Key::kLimitsGrace:
+      policy.limits.grace = to_millis(value);
+      return;
+    case Key::kLimitsCpuTime:
+      policy.limits.cpu_time = to_millis(value);
+      return;
+    case Key::kLimitsCpus:
+      policy.limits.cpus = std::get<double>(value);
+      return;
+    case Key::kLimitsMemory:
+      policy.limits.memory = Bytes{std::get<std::uint64_t>(value)};
+      return;
+    case Key::kLimitsPids:
+      policy.limits.pids = std::get<std::uint64_t>(value);
+      return;
+    case Key::kLimitsFiles:
+      policy.limits.files = std::get<std::uint64_t>(value);
+      return;
+    case Key::kLimitsOutput:
+      policy.limits.output = Bytes{std::get<std::uint64_t>(value)};
+      return;
+    case Key::kLimitsDisk:
+      policy.limits.disk = Bytes{std::get<std::uint64_t>(value)};
+      return;
+    case Key::kLimitsInodes:
+      policy.limits.inodes = std::get<std::uint64_t>(value);
+      return;
+    case Key::kFilesRead:
+      policy.files.read = clean_paths(value);
+      return;
+    case Key::kFilesWrite:
+      policy.files.write = clean_paths(value);
+      return;
+    case Key::kFilesExec:
+      policy.files.exec = clean_paths(value);
+      return;
+    case Key::kFilesExecWritable:
+      policy.files.exec_writable = std::get<bool>(value);
+      return;
+    case Key::kEnvPass:
+      policy.env.pass = std::get<TextList>(value);
+      return;
+    case Key::kEnvSet:
+      policy.env.set = std::get<TextMap>(value);
+      return;
+    case Key::kNetMode:
+      policy.net = word_to<NetMode>(key, value);
+      return;
+  }
+}
+
+std::optional<Value> load(const Policy& policy, Key key) {
+  switch (key) {
+    case Key::kVersion:
+      return std::uint64_t{1};
+    case Key::kExtends:
+      return std::nullopt;
+    case Key::kTier:
+      return from_word(policy.tier);
+    case Key::kBackend:
+      return from_word(policy.backend);
+    case Key::kTrust:
+      return from_word(policy.trust);
+    case Key::kCwd:
+      return policy.cwd;
+    case Key::kDevelopment:
+      return policy.development;
+    case Key::kRootInCell:
+      return policy.root_in_cell;
+    case Key::kWeaken:
+      return weakening_words(policy.weaken);
+    case Key::kLimitsMode:
+      return from_word(policy.limits.mode);
+    case Key::kLimitsWall:
+      return from_optional(policy.limits.wall);
+    case Key::kLimitsGrace:
+      return from_millis(policy.limits.grace);
+    case Key::kLimitsCpuTime:
+      return from_optional(policy.limits.cpu_time);
+    case Key::kLimitsCpus:
+      return policy.limits.cpus;
+    case Key::kLimitsMemory:
+      return policy.limits.memory.count;
+    case Key::kLimitsPids:
+      return policy.limits.pids;
+    case Key::kLimitsFiles:
+      return policy.limits.files;
+    case Key::kLimitsOutput:
+      return policy.limits.output.count;
+    case Key::kLimitsDisk:
+      return policy.limits.disk.count;
+    case Key::kLimitsInodes:
+      return policy.limits.inodes;
+    case Key::kFilesRead:
+      return policy.files.read;
+    case Key::kFilesWrite:
+      return policy.files.write;
+    case Key::kFilesExec:
+      return policy.files.exec;
+    case Key::kFilesExecWritable:
+      return policy.files.exec_writable;
+    case Key::kEnvPass:
+      return policy.env.pass;
+    case Key::kEnvSet:
+      return policy.env.set;
+    case Key::kNetMode:
+      return from_word(policy.net);
+  }
+  return std::nullopt;
+}
+
+std::string toml_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if ((c >= 0 && c < 0x20) || c == 0x7f) {
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string to_toml_value(const KeySpec& spec, const Value& value) {
+  switch (spec.type) {
+    case KeyType::kBytes:
+      return toml_string(to_text(Bytes{std::get<std::uint64_t>(value)}));
+    case KeyType::kDuration:
+      return toml_string(to_text(to_millis(value)));
+    case KeyType::kVersion:
+    case KeyType::kCount:
+      return fmt::format("{}", std::get<std::uint64_t>(value));
+    case KeyType::kShare:
+      return fmt::format("{}", std::get<double>(value));
+    case KeyType::kFlag:
+      return std::get<bool>(value) ? "true" : "false";
+    case KeyType::kWordList:
+    case KeyType::kPathList:
+    case KeyType::kEnvNames:
+      return toml_list(std::get<TextList>(value));
+    case KeyType::kEnvMap:
+      return toml_map(std::get<TextMap>(value));
+    case KeyType::kWord:
+    case KeyType::kPath:
+    case KeyType::kParent:
+      return toml_string(std::get<std::string>(value));
+  }
+  return {};
+}
+
+}  // namespace cloche

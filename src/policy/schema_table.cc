@@ -1,0 +1,275 @@
+#include "policy/schema_table.h"
+
+#include <array>
+
+#include "policy/text.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTiers{"process", "namespace", "container", "microvm"};
+constexpr std::array<std::string_view, 4> kBackends{"auto", "native", "bwrap", "none"};
+constexpr std::array<std::string_view, 2> kTrusts{"low", "medium"};
+constexpr std::array<std::string_view, 2> kModes{"require", "best-effort"};
+constexpr std::array<std::string_view, 3> kNets{"none", "loopback", "host"};
+constexpr std::array<std::string_view, 3> kWeakenings{"supplementary-groups", "host-network", "no-backend"};
+
+constexpr std::uint64_t kSecond = 1'000;
+constexpr std::uint64_t kMinute = 60 * kSecond;
+constexpr std::uint64_t kHour = 60 * kMinute;
+constexpr std::uint64_t kKibi = 1ULL << 10;
+constexpr std::uint64_t kMebi = 1ULL << 20;
+constexpr std::uint64_t kTebi = 1ULL << 40;
+
+using enum KeyType;
+using Rule = CeilingRule;
+
+constexpr std::array<KeySpec, 27> kTable{{
+    {Key::kVersion, "version", kVersion, Rule::kNone, 1, 1, {}, "1", "Version of the policy format; required"},
+    {Key::kExtends,
+     "extends",
+     kParent,
+     Rule::kNone,
+     0,
+     0,
+     {},
+     "\"untrusted\"",
+     "Policy to start from: the name of a preset, or a path ending in .toml relative to this file"},
+    {Key::kTier, "tier", kWord, Rule::kLeast, 0, 0, kTiers, "\"namespace\"", "The least tier that may run this policy"},
+    {Key::kBackend, "backend", kWord, Rule::kAllowed, 0, 0, kBackends, "\"native\"",
+     "Backend to use; none is no containment at all and for development only"},
+    {Key::kTrust, "trust", kWord, Rule::kMost, 0, 0, kTrusts, "\"low\"",
+     "How far the code is trusted; low never runs below tier namespace"},
+    {Key::kCwd, "cwd", kPath, Rule::kNone, 0, 0, {}, "\"/work\"", "Working directory inside the cell"},
+    {Key::kDevelopment,
+     "development",
+     kFlag,
+     Rule::kMost,
+     0,
+     0,
+     {},
+     "false",
+     "Development mode; the only one in which backend none is accepted"},
+    {Key::kRootInCell,
+     "root_in_cell",
+     kFlag,
+     Rule::kMost,
+     0,
+     0,
+     {},
+     "false",
+     "User id 0 inside the cell; never a privilege on the host"},
+    {Key::kWeaken, "weaken", kWordList, Rule::kAllowed, 0, 0, kWeakenings, "[\"supplementary-groups\"]",
+     "Guarantees given up on purpose, each by its word"},
+    {Key::kLimitsMode, "limits.mode", kWord, Rule::kMost, 0, 0, kModes, "\"require\"",
+     "Whether a limit this host cannot enforce refuses the run (require) or is reported (best-effort)"},
+    {Key::kLimitsWall,
+     "limits.wall",
+     kDuration,
+     Rule::kMost,
+     1,
+     720 * kHour,
+     {},
+     "\"60s\"",
+     "Wall-clock time of the run; absent: 300 s, or none when the caller can cancel"},
+    {Key::kLimitsGrace,
+     "limits.grace",
+     kDuration,
+     Rule::kMost,
+     1,
+     5 * kMinute,
+     {},
+     "\"5s\"",
+     "Time between SIGTERM and SIGKILL"},
+    {Key::kLimitsCpuTime,
+     "limits.cpu_time",
+     kDuration,
+     Rule::kMost,
+     1,
+     720 * kHour,
+     {},
+     "\"60s\"",
+     "Processor time of the whole cell; absent: not limited beyond wall and cpus"},
+    {Key::kLimitsCpus,
+     "limits.cpus",
+     kShare,
+     Rule::kMost,
+     1,
+     102'400,
+     {},
+     "1.5",
+     "Processor share; 1.5 is one and a half cores"},
+    {Key::kLimitsMemory,
+     "limits.memory",
+     kBytes,
+     Rule::kMost,
+     kMebi,
+     16 * kTebi,
+     {},
+     "\"512M\"",
+     "Memory of the whole cell"},
+    {Key::kLimitsPids,
+     "limits.pids",
+     kCount,
+     Rule::kMost,
+     1,
+     4'194'304,
+     {},
+     "64",
+     "Processes and threads of the whole cell"},
+    {Key::kLimitsFiles,
+     "limits.files",
+     kCount,
+     Rule::kMost,
+     4,
+     1'048'576,
+     {},
+     "256",
+     "Open descriptors of each process"},
+    {Key::kLimitsOutput,
+     "limits.output",
+     kBytes,
+     Rule::kMost,
+     1,
+     kTebi,
+     {},
+     "\"8M\"",
+     "Bytes of stdout and stderr together"},
+    {Key::kLimitsDisk,
+     "limits.disk",
+     kBytes,
+     Rule::kMost,
+     4 * kKibi,
+     16 * kTebi,
+     {},
+     "\"256M\"",
+     "Bytes the cell can write to its own file systems"},
+    {Key::kLimitsInodes,
+     "limits.inodes",
+     kCount,
+     Rule::kMost,
+     16,
+     100'000'000,
+     {},
+     "16384",
+     "Files and directories the cell can make in them"},
+    {Key::kFilesRead,
+     "files.read",
+     kPathList,
+     Rule::kPrefixes,
+     0,
+     0,
+     {},
+     "[\"~/sdk\"]",
+     "Host paths the guest may read"},
+    {Key::kFilesWrite,
+     "files.write",
+     kPathList,
+     Rule::kPrefixes,
+     0,
+     0,
+     {},
+     "[\"~/out\"]",
+     "Host paths the guest may write; written through to the host"},
+    {Key::kFilesExec,
+     "files.exec",
+     kPathList,
+     Rule::kPrefixes,
+     0,
+     0,
+     {},
+     "[\"/opt/tool/bin\"]",
+     "Host paths the guest may read and execute"},
+    {Key::kFilesExecWritable,
+     "files.exec_writable",
+     kFlag,
+     Rule::kMost,
+     0,
+     0,
+     {},
+     "false",
+     "Whether the guest may execute what it wrote"},
+    {Key::kEnvPass,
+     "env.pass",
+     kEnvNames,
+     Rule::kPatterns,
+     0,
+     0,
+     {},
+     "[\"LANG\", \"LC_*\"]",
+     "Environment variables passed from the caller: names, or PREFIX_*"},
+    {Key::kEnvSet,
+     "env.set",
+     kEnvMap,
+     Rule::kNone,
+     0,
+     0,
+     {},
+     "{ MODE = \"test\" }",
+     "Environment variables set to these values; wins over env.pass"},
+    {Key::kNetMode, "net.mode", kWord, Rule::kMost, 0, 0, kNets, "\"none\"",
+     "Network of the cell: none, its own loopback, or the host's"},
+}};
+
+constexpr bool in_enum_order() {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (static_cast<std::size_t>(kTable[i].key) != i) return false;
+  }
+  return true;
+}
+static_assert(in_enum_order(), "spec_of indexes the table by the enum");
+
+std::string_view last_part(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
+}  // namespace
+
+std::span<const KeySpec> key_table() { return kTable; }
+
+const KeySpec& spec_of(Key key) { return kTable[static_cast<std::size_t>(key)]; }
+
+const KeySpec* find_key(std::string_view name) {
+  for (const KeySpec& spec : kTable) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+const KeySpec& nearest_key(std::string_view name) {
+  const KeySpec* best = kTable.data();
+  std::size_t best_distance = SIZE_MAX;
+  for (const KeySpec& spec : kTable) {
+    // A key in the wrong section is a commoner mistake than six wrong letters.
+    const std::size_t whole = edit_distance(name, spec.name);
+    const std::size_t moved = edit_distance(last_part(name), last_part(spec.name)) + 1;
+    const std::size_t distance = whole < moved ? whole : moved;
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = &spec;
+    }
+  }
+  return *best;
+}
+
+bool is_section(std::string_view name) {
+  for (const KeySpec& spec : kTable) {
+    if (spec.name.size() > name.size() && spec.name.starts_with(name) && spec.name[name.size()] == '.') return true;
+  }
+  return false;
+}
+
+bool is_scalar(KeyType type) { return type != kWordList && type != kPathList && type != kEnvNames && type != kEnvMap; }
+
+bool is_settable(const KeySpec& spec) { return is_scalar(spec.type) && spec.type != kVersion && spec.type != kParent; }
+
+std::string environment_name(const KeySpec& spec) {
+  std::string out = "CLOCHE_";
+  for (const char c : spec.name) {
+    out += c == '.' ? '_' : (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return out;
+}
+
+}  // namespace cloche

@@ -1,0 +1,160 @@
+#include "policy/toml_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace cloche {
+namespace {
+
+// Named in the design, not built yet: "unknown" would send the reader looking for a typing mistake.
+constexpr auto kLater = std::to_array<std::string_view>({"workspace", "sockets", "secrets", "net.allow"});
+
+std::unexpected<Error> unknown_key(const std::string& name, const TomlNode& node, std::string_view file_name) {
+  if (std::find(kLater.begin(), kLater.end(), name) != kLater.end()) {
+    return fail(ErrorCode::kInvalidInput, place(file_name, node.key_position),
+                fmt::format("{}: not supported by this version", name), "remove it");
+  }
+  return fail(ErrorCode::kInvalidInput, place(file_name, node.key_position),
+              fmt::format("unknown key {}", shown_text(name)),
+              fmt::format("the nearest known key is \"{}\"", nearest_key(name).name));
+}
+
+struct Candidate {
+  std::string name;
+  const TomlNode* node;
+};
+
+// Everything that is not a section, sections opened: known keys, unknown keys and misused sections alike.
+void collect(const TomlNode& table, const std::string& prefix, std::vector<Candidate>& out) {
+  for (const TomlNode& child : table.children) {
+    std::string name = prefix + child.key;
+    // A quoted key may hold a dot; "limits.pids" in quotes is not limits.pids.
+    const bool plain = child.key.find('.') == std::string::npos;
+    if (plain && prefix.empty() && child.kind == TomlKind::kTable && is_section(name)) {
+      collect(child, name + ".", out);
+    } else {
+      out.push_back({plain ? std::move(name) : prefix + shown_text(child.key), &child});
+    }
+  }
+}
+
+std::unexpected<Error> wrong_type(const KeySpec& spec, const TomlNode& node, std::string_view file_name,
+                                  std::string_view wanted) {
+  Error error = bad_value(spec, fmt::format("{} is not {}", to_string(node.kind), wanted)).error();
+  return located(place(file_name, node.position), std::move(error));
+}
+
+Result<Value> read_whole(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {
+  if (node.kind != TomlKind::kInteger) return wrong_type(spec, node, file_name, "a whole number");
+  if (node.integer < 0) {
+    Error error = bad_value(spec, fmt::format("{} is not a limit", node.integer)).error();
+    return located(place(file_name, node.position), std::move(error));
+  }
+  return Value(static_cast<std::uint64_t>(node.integer));
+}
+
+Result<Value> read_list(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {
+  if (node.kind != TomlKind::kArray) return wrong_type(spec, node, file_name, "a list of strings");
+  TextList list;
+  for (const TomlNode& item : node.children) {
+    if (item.kind != TomlKind::kText) return wrong_type(spec, item, file_name, "a string");
+    if (auto status = check_item(spec, item.text); !status) {
+      return located(place(file_name, item.position), std::move(status.error()));
+    }
+    list.push_back(item.text);
+    if (list.size() > kMaxListItems) break;
+  }
+  return Value(std::move(list));
+}
+
+Result<Value> read_map(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {
+  if (node.kind != TomlKind::kTable) return wrong_type(spec, node, file_name, "a table of names and texts");
+  TextMap map;
+  for (const TomlNode& item : node.children) {
+    if (item.kind != TomlKind::kText) return wrong_type(spec, item, file_name, "a string");
+    if (auto status = check_env_entry(spec, item.key, item.text); !status) {
+      return located(place(file_name, item.key_position), std::move(status.error()));
+    }
+    map.emplace(item.key, item.text);
+  }
+  return Value(std::move(map));
+}
+
+Result<Value> read_unchecked(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {
+  switch (spec.type) {
+    case KeyType::kVersion:
+    case KeyType::kCount:
+      return read_whole(spec, node, file_name);
+    case KeyType::kShare:
+      if (node.kind == TomlKind::kInteger) return Value(static_cast<double>(node.integer));
+      if (node.kind != TomlKind::kFloat) return wrong_type(spec, node, file_name, "a number");
+      return Value(node.real);
+    case KeyType::kFlag:
+      if (node.kind != TomlKind::kFlag) return wrong_type(spec, node, file_name, "true or false");
+      return Value(node.flag);
+    case KeyType::kBytes:
+    case KeyType::kDuration: {
+      // A bare number is refused for sizes, too: in a file that outlives its author the unit must be readable.
+      if (node.kind != TomlKind::kText) return wrong_type(spec, node, file_name, "a text with a unit");
+      auto value = parse_scalar(spec, node.text);
+      if (!value) return located(place(file_name, node.position), std::move(value.error()));
+      return value;
+    }
+    case KeyType::kWord:
+    case KeyType::kPath:
+    case KeyType::kParent:
+      if (node.kind != TomlKind::kText) return wrong_type(spec, node, file_name, "a string");
+      return Value(node.text);
+    case KeyType::kWordList:
+    case KeyType::kPathList:
+    case KeyType::kEnvNames:
+      return read_list(spec, node, file_name);
+    case KeyType::kEnvMap:
+      return read_map(spec, node, file_name);
+  }
+  return wrong_type(spec, node, file_name, "a value of this key");
+}
+
+}  // namespace
+
+Result<std::vector<FoundKey>> find_keys(const TomlNode& root, std::string_view file_name) {
+  std::vector<Candidate> candidates;
+  collect(root, "", candidates);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.node->key_position < b.node->key_position; });
+  std::vector<FoundKey> out;
+  for (const Candidate& candidate : candidates) {
+    if (const KeySpec* spec = find_key(candidate.name)) {
+      out.push_back({spec, candidate.node});
+    } else if (is_section(candidate.name)) {
+      return fail(ErrorCode::kInvalidInput, place(file_name, candidate.node->key_position),
+                  fmt::format("{} is a table of keys, not {}", candidate.name, to_string(candidate.node->kind)),
+                  fmt::format("open it with [{}]", candidate.name));
+    } else {
+      return unknown_key(candidate.name, *candidate.node, file_name);
+    }
+  }
+  return out;
+}
+
+Status require_version(const std::vector<FoundKey>& keys, std::string_view file_name) {
+  for (const FoundKey& found : keys) {
+    if (found.spec->key != Key::kVersion) continue;
+    CLOCHE_TRY(read_value(*found.spec, *found.node, file_name));
+    return {};
+  }
+  return fail(ErrorCode::kInvalidInput, place(file_name, {1, 1}), "version: it is missing",
+              "begin the file with version = 1");
+}
+
+Result<Value> read_value(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {
+  CLOCHE_TRY_ASSIGN(Value value, read_unchecked(spec, node, file_name));
+  if (auto status = check_value(spec, value); !status) {
+    return located(place(file_name, node.position), std::move(status.error()));
+  }
+  return value;
+}
+
+}  // namespace cloche

@@ -1,0 +1,35 @@
+// A report for people. Nothing of a guest's reaches the terminal but through printable().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "report/report.h"
+
+namespace cloche {
+
+enum class Colour : std::uint8_t { kNever, kAlways };
+enum class Detail : std::uint8_t {
+  kNormal,  // tails only after a failure, and only their last lines
+  kDebug,   // whole tails, life cycle and timing (K6)
+};
+
+struct RenderOptions {
+  Colour colour = Colour::kNever;
+  Detail detail = Detail::kNormal;
+  std::size_t columns = 80;  // no line is wider; less than 20 counts as 20
+};
+
+// Outcome, usage, weakenings, denials, command, output and the receipt as a table.
+std::string render(const Report& report, const RenderOptions& options);
+
+// One or two lines for stderr: what happened and what to change. Empty after a plain exit with 0.
+std::string render_summary(const Report& report, const RenderOptions& options);
+
+// What happened, one printable sentence: the report's own message or one made from the outcome.
+std::string sentence(const Report& report);
+// What to change, printable: the report's own hint or the outcome's. May be empty.
+std::string advice(const Report& report);
+
+}  // namespace cloche

@@ -1,0 +1,251 @@
+#include "report/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/outcome_info.h"
+#include "report/sample_reports.h"
+#include "report/text.h"
+#include "report/utf8.h"
+
+namespace cloche {
+namespace {
+
+using samples::Random;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t at = text.find('\n');
+    lines.emplace_back(text.substr(0, at));
+    text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  }
+  return lines;
+}
+
+// Takes our own colours out; whatever else begins with ESC stays in.
+std::string without_our_colours(std::string text) {
+  for (const std::string_view code : {"\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"}) {
+    for (std::size_t at = 0; (at = text.find(code, at)) != std::string::npos;) text.erase(at, code.size());
+  }
+  return text;
+}
+
+testing::AssertionResult harmless(std::string_view text) {
+  if (!valid_utf8(text)) return testing::AssertionFailure() << "not UTF-8";
+  while (!text.empty()) {
+    const Utf8Char c = decode_utf8(text);
+    const bool control = (c.code < 0x20 && c.code != '\n') || (c.code >= 0x7f && c.code <= 0x9f);
+    const bool direction = (c.code >= 0x2028 && c.code <= 0x202e) || (c.code >= 0x2066 && c.code <= 0x2069);
+    if (control || direction) return testing::AssertionFailure() << "code point " << static_cast<unsigned>(c.code);
+    text.remove_prefix(c.length);
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST(Text, X1_NoControlOfAGuestIsPrintable) {
+  EXPECT_EQ(printable("plain text, é 日本 😀"), "plain text, é 日本 😀");
+  EXPECT_EQ(printable("\x1b]0;title\a"), "\\x1b]0;title\\x07");
+  EXPECT_EQ(printable("over\rwritten"), "over\\rwritten");
+  EXPECT_EQ(printable("two\nlines\tand"), "two\\nlines\\tand");
+  EXPECT_EQ(printable("\u009b31m"), "\\u{9b}31m");  // CSI as one C1 character
+  EXPECT_EQ(printable("\u0085"), "\\u{85}");
+  EXPECT_EQ(printable("\x9b"
+                      "31m"),
+            "\\x9b31m");  // the same as a lone byte
+  EXPECT_EQ(printable("\x7f"), "\\x7f");
+  EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(printable("gpj.\u202egnp"), "gpj.\\u{202e}gnp");
+  EXPECT_EQ(printable("\u2066\u200b\ufeff"), "\\u{2066}\\u{200b}\\u{feff}");
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");  // an overlong form is no way around
+  EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");
+}
+
+TEST(Text, X1_TwoTextsNeverLookAlike) {
+  EXPECT_NE(printable("\\x1b"), printable("\x1b"));
+  EXPECT_NE(printable("\\u{9b}"), printable("\u009b"));
+}
+
+TEST(Text, X1_AnyBytesBecomePrintable) {
+  Random random(2);
+  for (int i = 0; i < 3000; ++i) {
+    const std::string bytes = samples::random_output(random);
+    const std::string text = printable(bytes);
+    ASSERT_TRUE(harmless(text)) << text;
+    ASSERT_EQ(text.find('\n'), std::string::npos);
+  }
+}
+
+TEST(Text, QuotesArgumentsSoThatTheirBordersShow) {
+  EXPECT_EQ(printable_command({"/bin/echo", "-n", "a b", "", "it's", "\x1b"}),
+            "/bin/echo -n 'a b' '' 'it'\\''s' '\\x1b'");
+  EXPECT_EQ(printable_command({}), "");
+}
+
+TEST(Text, FitsAndWrapsByColumnsNotBytes) {
+  EXPECT_EQ(display_width("é日"), 3u);
+  EXPECT_EQ(display_width("e\u0301"), 1u);
+  EXPECT_EQ(fit("abcdef", 6), "abcdef");
+  EXPECT_EQ(fit("abcdef", 5), "abcd…");
+  EXPECT_EQ(fit("日本語", 5), "日本…");
+  EXPECT_EQ(fit("日本語", 4), "日…");
+  EXPECT_EQ(fit("abc", 0), "");
+  EXPECT_EQ(wrap("one two three", 7, 9), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrap("abcdefgh", 3, 9), (std::vector<std::string>{"abc", "def", "gh"}));
+  EXPECT_EQ(wrap("one two three four", 5, 2), (std::vector<std::string>{"one", "two …"}));
+  EXPECT_TRUE(wrap("", 5, 2).empty());
+}
+
+TEST(Text, NumbersForPeople) {
+  EXPECT_EQ(human(Bytes{1}), "1 byte");
+  EXPECT_EQ(human(Bytes{1023}), "1023 bytes");
+  EXPECT_EQ(human(Bytes{1024}), "1K");
+  EXPECT_EQ(human(mebibytes(1)), "1M");
+  EXPECT_EQ(human(Bytes{mebibytes(1).count - 1}), "1M");
+  EXPECT_EQ(human(Bytes{~0ull}), "16E");
+  using namespace std::chrono_literals;
+  EXPECT_EQ(human(250us), "250us");
+  EXPECT_EQ(human(1500us), "1.5ms");
+  EXPECT_EQ(human(999'960us), "1s");
+  EXPECT_EQ(human(10'004ms), "10s");
+  EXPECT_EQ(human(59'990ms), "1m 0s");
+  EXPECT_EQ(human(725s), "12m 5s");
+  EXPECT_EQ(human(2h), "2h 0m");
+  EXPECT_EQ(human(-1s), "0us");
+  EXPECT_EQ(human(Millis::max()).back(), 'm');
+}
+
+TEST(Render, X1_NoSequenceOfAGuestReachesTheTerminal) {
+  Random random(4);
+  for (std::size_t i = 0; i < 500; ++i) {
+    Report report = samples::random_report(random);
+    report.outcome.message = samples::random_bytes(random, 40);
+    report.denials.push_back({samples::random_bytes(random, 9), samples::random_bytes(random, 9), 1});
+    report.receipt.push_back({{}, {}, samples::random_bytes(random, 40), samples::random_bytes(random, 40)});
+    for (const Detail detail : {Detail::kNormal, Detail::kDebug}) {
+      const RenderOptions plain{.colour = Colour::kNever, .detail = detail, .columns = 20 + i % 100};
+      ASSERT_TRUE(harmless(render(report, plain)));
+      ASSERT_TRUE(harmless(render_summary(report, plain)));
+      RenderOptions coloured = plain;
+      coloured.colour = Colour::kAlways;
+      ASSERT_EQ(without_our_colours(render(report, coloured)), render(report, plain));
+      ASSERT_EQ(without_our_colours(render_summary(report, coloured)), render_summary(report, plain));
+    }
+  }
+}
+
+TEST(Render, NoLineIsWiderThanTheTerminal) {
+  Random random(6);
+  for (std::size_t columns = 20; columns < 200; ++columns) {
+    const Report report = columns % 2 == 0 ? samples::example() : samples::random_report(random);
+    const std::string text = render(report, {.colour = Colour::kNever, .detail = Detail::kDebug, .columns = columns});
+    for (const std::string& line : lines_of(text)) ASSERT_LE(display_width(line), columns) << line;
+  }
+}
+
+TEST(Render, X8_OutcomeComesFirstAndInItsColour) {
+  const RenderOptions options{.colour = Colour::kAlways, .detail = Detail::kNormal, .columns = 80};
+  Report report = samples::example();
+  EXPECT_THAT(render(report, options), StartsWith("\x1b[31mwall: stopped after 10s (limits.wall)\x1b[0m\n"));
+  report.outcome = Outcome{OutcomeKind::kExited, 0, 0, "", "", ""};
+  EXPECT_THAT(render(report, options), StartsWith("\x1b[32mexited: the guest ended with code 0\x1b[0m\n"));
+  report.outcome.code = 3;
+  EXPECT_THAT(render(report, options), StartsWith("\x1b[33mexited: the guest ended with code 3\x1b[0m\n"));
+}
+
+TEST(Render, X1_ReceiptShowsMarkGuaranteeMechanismAndEvidence) {
+  const std::string text = render(samples::example(), {});
+  EXPECT_THAT(text, HasSubstr("receipt   3 held, 1 weakened, 0 absent\n"));
+  bool pids = false;
+  bool share = false;
+  for (const std::string& line : lines_of(text)) {
+    pids = pids || (line.starts_with("✓ pids ") && line.find(" cgroup v1 pids ") != std::string::npos &&
+                    line.ends_with(" pids.max = 64"));
+    share = share || line.starts_with("! cpu-share ");
+  }
+  EXPECT_TRUE(pids) << text;
+  EXPECT_TRUE(share) << text;
+}
+
+TEST(Render, X2_EveryWeakeningIsShown) {
+  EXPECT_THAT(render(samples::example(), {.columns = 200}),
+              HasSubstr("weakened  limits.mode is best-effort and this host has no writable cpu controller\n"));
+}
+
+TEST(Render, K6_FailureCarriesTheTailAndDebugAllOfIt) {
+  Report report = samples::example();
+  report.err.tail.clear();
+  for (int i = 1; i <= 30; ++i) report.err.tail += "line " + std::to_string(i) + "\r\n";
+  const std::string normal = render(report, {});
+  EXPECT_THAT(normal, HasSubstr("  | line 30\\r\n"));
+  EXPECT_THAT(normal, HasSubstr("  | line 21\\r\n"));
+  EXPECT_THAT(normal, Not(HasSubstr("  | line 20\\r\n")));
+  EXPECT_THAT(normal, Not(HasSubstr("working ...")));
+  const std::string debug = render(report, {.detail = Detail::kDebug});
+  EXPECT_THAT(debug, HasSubstr("  | line 1\\r\n"));
+  EXPECT_THAT(debug, HasSubstr("  | working ...\n"));
+  EXPECT_THAT(debug, HasSubstr("life      prepare, start, run, time-out, drain, dispose\n"));
+  report.outcome = Outcome{OutcomeKind::kExited, 0, 0, "", "", ""};
+  EXPECT_THAT(render(report, {}), Not(HasSubstr("  | line 30")));
+}
+
+TEST(Summary, X8_SaysWhatHappenedAndWhatToChangeForEveryOutcome) {
+  for (const OutcomeInfo& row : all_outcomes()) {
+    Report report;
+    report.outcome.kind = row.kind;
+    const std::string text = render_summary(report, {});
+    if (row.kind == OutcomeKind::kExited) {
+      EXPECT_EQ(text, "");
+      report.outcome.code = 7;
+      EXPECT_EQ(render_summary(report, {}), "cloche: exited: the guest ended with code 7\n");
+      continue;
+    }
+    EXPECT_THAT(text, StartsWith("cloche: " + std::string(row.name) + ": "));
+    EXPECT_THAT(text, HasSubstr("; " + std::string(row.hint) + "\n"));
+    EXPECT_FALSE(row.hint.empty()) << row.name;
+    EXPECT_THAT(text, HasSubstr(row.limit.empty() ? "" : "(" + std::string(row.limit) + ")"));
+    EXPECT_EQ(lines_of(text).size(), 1u);
+  }
+}
+
+TEST(Summary, X8_WallNamesTheLimitAndTheFlag) {
+  Report report = samples::example();
+  report.denials.clear();
+  EXPECT_EQ(render_summary(report, {}),
+            "cloche: wall: stopped after 10s (limits.wall); raise it with --wall or limits.wall\n");
+}
+
+TEST(Summary, X2_RefusalShowsWhereAndTheReportsOwnHint) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kRefused, 0, 0, "user namespaces are off", "plan", "set a sysctl"};
+  EXPECT_EQ(render_summary(report, {}), "cloche: refused: plan: user namespaces are off; set a sysctl\n");
+}
+
+TEST(Summary, X4_DenialsGetTheSecondLine) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kSignaled, 0, 11, "", "", ""};
+  report.denials = {{"syscall", "ptrace", 3}, {"limit", "fork", 1}};
+  EXPECT_THAT(render_summary(report, {}), StartsWith("cloche: signaled: the guest died of SIGSEGV; "));
+  EXPECT_THAT(render_summary(report, {}), HasSubstr("\ncloche: denied: syscall ptrace, and 1 more in the report\n"));
+}
+
+TEST(Summary, X8_AKillFromOutsideIsNotCalledACrash) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kSignaled, 0, 9, "", "", ""};
+  EXPECT_THAT(render_summary(report, {}), HasSubstr("something outside cloche killed it"));
+}
+
+TEST(Summary, LongMessageDoesNotHideTheHint) {
+  Report report;
+  report.outcome.kind = OutcomeKind::kFailed;
+  report.outcome.message = std::string(100'000, 'A');
+  const std::string text = render_summary(report, {});
+  EXPECT_LT(text.size(), 2000u);
+  EXPECT_THAT(text, HasSubstr("cloche doctor"));
+}
+
+}  // namespace
+}  // namespace cloche

@@ -1,0 +1,227 @@
+#include "report/schema.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "report/json.h"
+#include "report/outcome_info.h"
+
+namespace cloche {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using enum KeyType;
+constexpr Presence kAlways = Presence::kAlways;
+constexpr Presence kSometimes = Presence::kSometimes;
+
+// A parent stands before its children.
+constexpr std::array kKeys = std::to_array<ReportKey>({
+    {"version", kVersion, kAlways, "Version of this format. Keys may be added within a version; ignore unknown ones."},
+    {"id", kText, kAlways, "Name of the run, unique on its host."},
+    {"outcome", kObject, kAlways, "How the run ended. The first cause wins and is never overwritten."},
+    {"outcome.kind", kOutcomeKind, kAlways, "The cause, one word; see the table of outcomes."},
+    {"outcome.code", kInteger, kAlways, "Exit code of the guest where it has one, otherwise 0."},
+    {"outcome.signal", kInteger, kAlways, "The signal that ended the guest, 0 if none."},
+    {"outcome.limit", kLimit, kAlways, "The policy key of the limit that was hit, null if none was."},
+    {"outcome.message", kText, kAlways, "One sentence for people; may be empty."},
+    {"outcome.step", kText, kAlways, "For `refused` and `failed`: where it happened."},
+    {"outcome.hint", kText, kAlways, "For `refused` and `failed`: what to do."},
+    {"outcome.exit_code", kCount, kAlways, "The exit code of `cloche run`; follows from kind, code and signal."},
+    {"tier", kText, kAlways, "The tier that held the run: `process`, `namespace`, `container` or `microvm`."},
+    {"backend", kText, kAlways, "The backend that built the cell, for example `native` or `bwrap`."},
+    {"policy", kText, kAlways, "The preset or file that the policy came from."},
+    {"argv", kList, kAlways, "The command as the guest saw it."},
+    {"argv[]", kText, kAlways, "One argument; bytes that are not UTF-8 are replaced by U+FFFD."},
+    {"argv_base64", kList, kSometimes, "The command byte for byte; there only if an argument is not valid UTF-8."},
+    {"argv_base64[]", kText, kAlways, "One argument in base64."},
+    {"receipt", kList, kAlways, "What was enforced, one line for each guarantee."},
+    {"receipt[]", kObject, kAlways, "One guarantee."},
+    {"receipt[].guarantee", kGuarantee, kAlways, "Its name; see the table of guarantees."},
+    {"receipt[].standing", kStanding, kAlways,
+     "`held`: in force. `weakened`: less than the guarantee says, as the policy allows. `absent`: not given."},
+    {"receipt[].mechanism", kText, kAlways, "What enforced it."},
+    {"receipt[].evidence", kText, kAlways, "What was read back from the kernel to prove it; empty if nothing was."},
+    {"weakenings", kList, kAlways, "What the policy gave up, openly."},
+    {"weakenings[]", kText, kAlways, "One sentence."},
+    {"lifecycle", kList, kAlways, "The steps of the run's life that happened, in order."},
+    {"lifecycle[]", kText, kAlways, "`prepare`, `start`, `run`, `time-out`, `drain` or `dispose`."},
+    {"usage", kObject, kAlways, "What the whole cell used."},
+    {"usage.wall_ms", kCount, kAlways, "Elapsed time in milliseconds."},
+    {"usage.cpu_user_us", kCount, kAlways, "Cpu time in user mode, in microseconds."},
+    {"usage.cpu_system_us", kCount, kAlways, "Cpu time in the kernel, in microseconds."},
+    {"usage.memory_peak_bytes", kMeasuredCount, kAlways, "Most memory at any time, in bytes; null: not measured."},
+    {"usage.pids_peak", kMeasuredCount, kAlways, "Most processes and threads at any time; null: not measured."},
+    {"usage.forks_refused", kCount, kAlways, "Forks that the process limit refused."},
+    {"usage.oom_kills", kCount, kAlways, "Processes that the kernel killed at the memory limit."},
+    {"usage.stdout_bytes", kCount, kAlways, "Bytes the guest wrote to stdout."},
+    {"usage.stderr_bytes", kCount, kAlways, "Bytes the guest wrote to stderr."},
+    {"denials", kList, kAlways, "What the guest tried and was denied."},
+    {"denials[]", kObject, kAlways, "One kind of attempt."},
+    {"denials[].what", kText, kAlways, "What was denied: `limit`, `syscall` and the like."},
+    {"denials[].detail", kText, kAlways, "Which one, for people."},
+    {"denials[].count", kCount, kAlways, "How often."},
+    {"streams", kObject, kAlways, "The end of what the guest printed."},
+    {"streams.stdout", kObject, kAlways, "Standard output."},
+    {"streams.stdout.tail", kText, kAlways, "Its last bytes; those that are not UTF-8 are replaced by U+FFFD."},
+    {"streams.stdout.encoding", kEncoding, kAlways, "`utf-8`: tail is exact. `base64`: tail_base64 is."},
+    {"streams.stdout.tail_base64", kText, kSometimes, "The last bytes in base64; there only if encoding is `base64`."},
+    {"streams.stdout.total", kCount, kAlways, "Bytes written in all."},
+    {"streams.stdout.truncated", kFlag, kAlways, "The tail is not all of it."},
+    {"streams.stderr", kObject, kAlways, "Standard error."},
+    {"streams.stderr.tail", kText, kAlways, "Its last bytes; those that are not UTF-8 are replaced by U+FFFD."},
+    {"streams.stderr.encoding", kEncoding, kAlways, "`utf-8`: tail is exact. `base64`: tail_base64 is."},
+    {"streams.stderr.tail_base64", kText, kSometimes, "The last bytes in base64; there only if encoding is `base64`."},
+    {"streams.stderr.total", kCount, kAlways, "Bytes written in all."},
+    {"streams.stderr.truncated", kFlag, kAlways, "The tail is not all of it."},
+    {"outputs", kList, kAlways, "Files that the run produced; empty in this release."},
+    {"timing", kList, kAlways, "Where the time went."},
+    {"timing[]", kObject, kAlways, "One step of the engine."},
+    {"timing[].name", kText, kAlways, "Its name."},
+    {"timing[].took_us", kCount, kAlways, "How long it took, in microseconds."},
+});
+
+template <typename Rows, typename Name>
+Json words(const Rows& rows, Name name) {
+  Json list = Json::array();
+  for (const auto& row : rows) list.push_back(name(row));
+  return list;
+}
+
+std::string_view type_name(KeyType type) {
+  switch (type) {
+    case kObject:
+      return "object";
+    case kList:
+      return "array";
+    case kFlag:
+      return "boolean";
+    case kInteger:
+    case kCount:
+    case kVersion:
+      return "integer";
+    case kMeasuredCount:
+      return "integer or null";
+    case kLimit:
+      return "string or null";
+    default:
+      return "string";
+  }
+}
+
+Json key_schema(const ReportKey& key) {
+  Json node = Json::object();
+  switch (key.type) {
+    case kMeasuredCount:
+      node["type"] = {"integer", "null"};
+      break;
+    case kLimit:
+      node["type"] = {"string", "null"};
+      break;
+    default:
+      node["type"] = type_name(key.type);
+  }
+  node["description"] = key.description;
+  switch (key.type) {
+    case kVersion:
+      node["const"] = kReportVersion;
+      break;
+    case kCount:
+      node["minimum"] = 0;
+      break;
+    case kMeasuredCount:
+      node["minimum"] = 1;
+      break;
+    case kEncoding:
+      node["enum"] = {"utf-8", "base64"};
+      break;
+    case kGuarantee:
+      node["enum"] = words(all_guarantees(), [](Guarantee g) { return to_string(g); });
+      break;
+    case kOutcomeKind:
+      node["enum"] = words(all_outcomes(), [](const OutcomeInfo& row) { return row.name; });
+      break;
+    case kStanding:
+      for (std::size_t i = 0; i < kStandingCount; ++i) node["enum"].push_back(to_string(static_cast<Standing>(i)));
+      break;
+    case kLimit:
+      for (const OutcomeInfo& row : all_outcomes()) {
+        if (!row.limit.empty()) node["enum"].push_back(row.limit);
+      }
+      node["enum"].push_back(nullptr);
+      break;
+    default:
+      break;
+  }
+  return node;
+}
+
+// Walks down to the parent of the path's last part and puts the node there.
+void place(Json& root, const ReportKey& key) {
+  Json* parent = &root;
+  std::string_view path = key.path;
+  for (;;) {
+    const std::size_t end = path.find_first_of(".[");
+    if (end == 0 && path == "[]") {
+      (*parent)["items"] = key_schema(key);
+      return;
+    }
+    if (path.starts_with("[].")) {
+      parent = &(*parent)["items"];
+      path.remove_prefix(3);
+      continue;
+    }
+    const std::string name(path.substr(0, end));
+    if (end == std::string_view::npos) {
+      (*parent)["properties"][name] = key_schema(key);
+      if (key.presence == kAlways) (*parent)["required"].push_back(name);
+      return;
+    }
+    parent = &(*parent)["properties"][name];
+    path.remove_prefix(path[end] == '.' ? end + 1 : end);
+  }
+}
+
+}  // namespace
+
+std::span<const ReportKey> report_keys() { return kKeys; }
+
+std::string report_schema() {
+  Json root = {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"title", "Cloche report"},
+      {"description", "What a run did and what held it. Version 1."},
+      {"type", "object"},
+  };
+  for (const ReportKey& key : kKeys) place(root, key);
+  return root.dump(2) + "\n";
+}
+
+std::string report_key_table() {
+  std::string out = "| key | type | meaning |\n|---|---|---|\n";
+  for (const ReportKey& key : kKeys) {
+    out += fmt::format("| `{}` | {}{} | {} |\n", key.path, type_name(key.type),
+                       key.presence == kSometimes ? ", optional" : "", key.description);
+  }
+  return out;
+}
+
+std::string outcome_table() {
+  std::string out = "| outcome | exit code | limit | how it is decided |\n|---|---|---|---|\n";
+  for (const OutcomeInfo& row : all_outcomes()) {
+    const std::string limit = row.limit.empty() ? "" : fmt::format("`{}`", row.limit);
+    out += fmt::format("| `{}` | {} | {} | {} |\n", row.name, row.exit_text, limit, row.decided);
+  }
+  return out;
+}
+
+std::string guarantee_table() {
+  std::string out = "| guarantee | promise |\n|---|---|\n";
+  for (const Guarantee guarantee : all_guarantees()) {
+    out += fmt::format("| `{}` | {} |\n", to_string(guarantee), describe(guarantee));
+  }
+  return out;
+}
+
+}  // namespace cloche

@@ -1,0 +1,235 @@
+#include "report/text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report/utf8.h"
+
+namespace cloche {
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// What a terminal acts upon or a reader cannot see: controls, direction overrides (text that reads other than it is),
+// zero-width and tag characters, line and paragraph separators.
+constexpr std::array kUnsafe = std::to_array<Range>({
+    {0x0000, 0x001f},
+    {0x007f, 0x009f},
+    {0x00ad, 0x00ad},
+    {0x034f, 0x034f},
+    {0x061c, 0x061c},
+    {0x115f, 0x1160},
+    {0x17b4, 0x17b5},
+    {0x180b, 0x180f},
+    {0x200b, 0x200f},
+    {0x2028, 0x202e},
+    {0x2060, 0x206f},
+    {0x3164, 0x3164},
+    {0xfeff, 0xfeff},
+    {0xffa0, 0xffa0},
+    {0xfff0, 0xfffb},
+    {0x1bca0, 0x1bca3},
+    {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
+});
+
+// Coarse on purpose: a column too many or too few moves a table cell, nothing else.
+constexpr std::array kNarrow = std::to_array<Range>({
+    {0x0300, 0x036f},
+    {0x0483, 0x0489},
+    {0x0591, 0x05bd},
+    {0x1ab0, 0x1aff},
+    {0x1dc0, 0x1dff},
+    {0x20d0, 0x20ff},
+    {0xfe00, 0xfe0f},
+    {0xfe20, 0xfe2f},
+});
+constexpr std::array kWide = std::to_array<Range>({
+    {0x1100, 0x115f},
+    {0x2e80, 0x303e},
+    {0x3041, 0xa4cf},
+    {0xac00, 0xd7a3},
+    {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f},
+    {0xff00, 0xff60},
+    {0xffe0, 0xffe6},
+    {0x1f300, 0x1f64f},
+    {0x1f680, 0x1f6ff},
+    {0x1f900, 0x1f9ff},
+    {0x20000, 0x3fffd},
+});
+
+template <std::size_t N>
+constexpr bool within(const std::array<Range, N>& ranges, char32_t code) {
+  for (const Range& range : ranges) {
+    if (code < range.first) return false;
+    if (code <= range.last) return true;
+  }
+  return false;
+}
+
+struct Glyph {
+  std::size_t length;
+  std::size_t columns;
+};
+
+Glyph first_glyph(std::string_view text) {
+  const Utf8Char c = decode_utf8(text);
+  if (c.length == 0) return {1, 1};
+  return {c.length, within(kNarrow, c.code) ? 0u : within(kWide, c.code) ? 2u : 1u};
+}
+
+// The longest start of the text that fits, in bytes.
+std::size_t prefix_that_fits(std::string_view text, std::size_t columns) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const Glyph glyph = first_glyph(text.substr(at));
+    if (glyph.columns > columns) break;
+    columns -= glyph.columns;
+    at += glyph.length;
+  }
+  return at;
+}
+
+std::string without_trailing_spaces(std::string_view text) {
+  return std::string(text.substr(0, text.find_last_not_of(' ') + 1));
+}
+
+bool plain_for_a_shell(std::string_view text) {
+  constexpr std::string_view kPunctuation = "_-./=:,@%+";
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kPunctuation.find(c) != std::string_view::npos;
+  });
+}
+
+// "1.2", but "10" instead of "10.0".
+std::string one_decimal(double value) {
+  std::string text = fmt::format("{:.1f}", value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Char c = decode_utf8(text);
+    const std::size_t length = std::max<std::size_t>(c.length, 1);
+    if (c.length == 0) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else if (c.code == '\\') {
+      out += "\\\\";
+    } else if (!within(kUnsafe, c.code)) {
+      out += text.substr(0, length);
+    } else if (c.code == '\n') {
+      out += "\\n";
+    } else if (c.code == '\r') {
+      out += "\\r";
+    } else if (c.code == '\t') {
+      out += "\\t";
+    } else if (c.code < 0x80) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.code));
+    } else {
+      out += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(c.code));
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string printable_command(const std::vector<std::string>& argv) {
+  std::string out;
+  for (const std::string& arg : argv) {
+    if (!out.empty()) out += ' ';
+    if (plain_for_a_shell(arg)) {
+      out += arg;
+      continue;
+    }
+    out += '\'';
+    for (const char c : printable(arg)) {
+      if (c == '\'') {
+        out += "'\\''";
+      } else {
+        out += c;
+      }
+    }
+    out += '\'';
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const Glyph glyph = first_glyph(text);
+    columns += glyph.columns;
+    text.remove_prefix(glyph.length);
+  }
+  return columns;
+}
+
+std::string fit(std::string_view text, std::size_t columns) {
+  if (prefix_that_fits(text, columns) == text.size()) return std::string(text);
+  if (columns == 0) return {};
+  return std::string(text.substr(0, prefix_that_fits(text, columns - 1))) + "…";
+}
+
+std::string pad(std::string_view text, std::size_t columns) {
+  const std::size_t width = display_width(text);
+  return std::string(text) + std::string(columns > width ? columns - width : 0, ' ');
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t columns, std::size_t max_lines) {
+  // Two columns hold any glyph, so that each turn of the loop makes progress.
+  columns = std::max<std::size_t>(columns, 2);
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    std::size_t cut = prefix_that_fits(text, columns);
+    if (cut == text.size()) {
+      lines.push_back(without_trailing_spaces(text));
+      break;
+    }
+    if (lines.size() + 1 >= max_lines) {
+      lines.push_back(fit(text, columns));
+      break;
+    }
+    std::size_t skip = 0;
+    if (const std::size_t space = text.substr(0, cut + 1).rfind(' '); space != std::string_view::npos && space > 0) {
+      cut = space;
+      skip = 1;
+    }
+    lines.push_back(without_trailing_spaces(text.substr(0, cut)));
+    text.remove_prefix(cut + skip);
+  }
+  return lines;
+}
+
+std::string human(Bytes bytes) {
+  if (bytes.count == 1) return "1 byte";
+  if (bytes.count < 1024) return fmt::format("{} bytes", bytes.count);
+  constexpr std::string_view kUnits = "KMGTPE";
+  auto value = static_cast<double>(bytes.count);
+  std::size_t unit = 0;
+  for (value /= 1024; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return one_decimal(value) + kUnits[unit];
+}
+
+std::string human(Seconds value) {
+  const double seconds = std::max(value.count(), 0.0);
+  if (seconds < 0.000'999'5) return fmt::format("{:.0f}us", seconds * 1e6);
+  if (seconds < 0.999'95) return one_decimal(seconds * 1e3) + "ms";
+  if (seconds < 59.95) return one_decimal(seconds) + "s";
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  if (whole < 3600) return fmt::format("{}m {}s", whole / 60, whole % 60);
+  return fmt::format("{}h {}m", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace cloche

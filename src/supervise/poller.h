@@ -1,0 +1,56 @@
+// Poller: epoll with owners. A Watch is one descriptor's registration; it ends with the object.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace cloche {
+
+class Poller {
+ public:
+  using Handler = std::function<void(std::uint32_t events)>;
+
+  class Watch {
+   public:
+    Watch() = default;
+    Watch(Watch&& other) noexcept;
+    Watch& operator=(Watch&& other) noexcept;
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch() { reset(); }
+    bool active() const { return slot_ != nullptr; }
+    void reset();
+    void set_events(std::uint32_t events);
+
+   private:
+    friend class Poller;
+    struct Slot;
+    Poller* poller_ = nullptr;
+    std::unique_ptr<Slot> slot_;
+  };
+
+  static Result<std::unique_ptr<Poller>> make();
+
+  // EPOLLIN and friends. Fails with EPERM for regular files: those are always ready.
+  Result<Watch> watch(int fd, std::uint32_t events, Handler handler);
+  // Waits at most until the deadline and calls the handlers of what is ready.
+  Status wait(Clock::time_point deadline);
+
+ private:
+  Fd epoll_;
+  std::vector<std::unique_ptr<Watch::Slot>> ended_;  // kept until the current round is over: events may point at them
+};
+
+struct Poller::Watch::Slot {
+  int fd = -1;
+  std::uint32_t events = 0;
+  Handler handler;  // empty: the watch has ended
+};
+
+}  // namespace cloche

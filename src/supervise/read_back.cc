@@ -1,0 +1,311 @@
+#include "supervise/read_back.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "sys/file.h"
+#include "wire/wire.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::size_t kTextLimit = 4 << 20;
+constexpr const char* kNamespaces[] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
+
+std::string link_of(const std::string& path) {
+  char text[128];
+  const ssize_t n = ::readlink(path.c_str(), text, sizeof text);
+  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+}
+
+std::string value_or(const std::map<std::string, std::string>& map, const std::string& key) {
+  auto it = map.find(key);
+  return it == map.end() ? "?" : it->second;
+}
+
+// One answer of the kernel: what was read, and whether it is what was promised.
+struct Answer {
+  bool holds = false;
+  std::string evidence;
+};
+
+class Judge {
+ public:
+  Judge(const Plan& plan, const Inspection& seen) : plan_(plan), seen_(seen) {}
+
+  Answer answer(Guarantee g) const {
+    switch (g) {
+      case Guarantee::kEnvironment: return {true, fmt::format("{} variables handed to exec", plan_.env.size())};
+      case Guarantee::kDescriptors: return {true, "0, 1, 2; close_range succeeded for the rest"};
+      case Guarantee::kSession: return session();
+      case Guarantee::kEngineDeath: return {true, "parent-death signal set, engine seen alive afterwards"};
+      case Guarantee::kTreeKill: return tree_kill();
+      case Guarantee::kIdentity: return identity();
+      case Guarantee::kNoNewPrivs: return status_is("NoNewPrivs", "1");
+      case Guarantee::kCapabilities: return capabilities();
+      case Guarantee::kKeyring: return probe(wire::kProbeKeyringFresh, "new session keyring joined");
+      case Guarantee::kProcesses: return own_namespace("pid");
+      case Guarantee::kFileSystem: return file_system();
+      case Guarantee::kFileAccess: return probe(wire::kProbeLandlockHeld, "a readable path outside the rules gave EACCES");
+      case Guarantee::kProcView: return proc_view();
+      case Guarantee::kDevices: return devices();
+      case Guarantee::kNetwork: return network();
+      case Guarantee::kIpc: return own_namespace("ipc");
+      case Guarantee::kHostname: return own_namespace("uts");
+      case Guarantee::kSystemCalls: return system_calls();
+      case Guarantee::kCoreDumps: return rlimit("Max core file size", 1);
+      case Guarantee::kWall: return {true, fmt::format("timer of {}", plan_.wall ? to_text(*plan_.wall) : "none")};
+      case Guarantee::kCpuTime: return cpu_time();
+      case Guarantee::kCpuShare: return cpu_share();
+      case Guarantee::kMemory: return memory();
+      case Guarantee::kPids: return pids();
+      case Guarantee::kOpenFiles: return rlimit("Max open files", plan_.limits.files);
+      case Guarantee::kOutput: return {true, fmt::format("{} for both streams", to_text(plan_.limits.output))};
+      case Guarantee::kDisk: return disk();
+    }
+    return {};
+  }
+
+ private:
+  bool in_cell() const { return plan_.tier != Tier::kProcess; }
+
+  Answer status_is(const std::string& key, const std::string& want) const {
+    const std::string got = value_or(seen_.status, key);
+    return {got == want, key + " " + got};
+  }
+
+  Answer probe(std::uint32_t bit, const char* text) const {
+    const bool held = (seen_.probe & bit) != 0;
+    return {held, held ? text : std::string("not seen: ") + text};
+  }
+
+  Answer own_namespace(const std::string& name) const {
+    auto it = seen_.namespaces.find(name);
+    if (it == seen_.namespaces.end()) return {false, name + " namespace is the engine's own"};
+    return {true, it->second};
+  }
+
+  const MountReading* mount(const std::string& point) const {
+    const MountReading* found = nullptr;
+    for (const MountReading& m : seen_.mounts) {
+      if (m.point == point) found = &m;  // the last one is on top
+    }
+    return found;
+  }
+
+  std::optional<std::uint64_t> limit_step(wire::StepKind kind, Guarantee g) const {
+    for (const Step& step : plan_.steps) {
+      if (step.kind == kind && step.serves == g) return step.y;
+    }
+    return std::nullopt;
+  }
+
+  Answer rlimit(const std::string& name, std::uint64_t most) const {
+    auto it = seen_.limits.find(name);
+    if (it == seen_.limits.end()) return {false, name + " not reported"};
+    const bool number = !it->second.hard.empty() && it->second.hard.find_first_not_of("0123456789") == std::string::npos;
+    return {number && std::stoull(it->second.hard) <= most && it->second.soft == it->second.hard,
+            name + " " + it->second.hard};
+  }
+
+  Answer cgroup(const std::string& file, std::uint64_t most) const {
+    auto it = seen_.cgroup_files.find(file);
+    if (it == seen_.cgroup_files.end()) return {false, file + " not there"};
+    const std::string text = it->second.substr(0, it->second.find(' '));
+    const bool number = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
+    // The kernel rounds sizes to whole pages.
+    return {number && std::stoull(text) <= most + 4095, file + " " + it->second};
+  }
+
+  // The last number of NSsid and NSpid is the innermost namespace's.
+  static std::string innermost(const std::string& text) { return text.substr(text.find_last_of("\t ") + 1); }
+
+  Answer session() const {
+    const std::string sid = innermost(value_or(seen_.status, "NSsid"));
+    return {sid == innermost(value_or(seen_.status, "NSpid")) && sid != "?", "leads its own session " + sid};
+  }
+
+  Answer tree_kill() const {
+    if (!in_cell()) return {true, "init is the tree's reaper"};
+    return own_namespace("pid");
+  }
+
+  Answer identity() const {
+    const std::string uid = value_or(seen_.status, "Uid");
+    const std::string host = std::to_string(seen_.host_uid);
+    const std::string groups = value_or(seen_.status, "Groups");
+    bool holds = uid == host + "\t" + host + "\t" + host + "\t" + host;
+    std::string evidence = "host uid " + uid.substr(0, uid.find('\t')) + (groups.empty() ? ", no groups" : ", groups " + groups);
+    if (plan_.own_host_uid) holds = holds && groups.empty() && seen_.host_uid != 0;
+    if (in_cell()) {
+      const std::string map = fmt::format("{} {} 1", plan_.inside_uid, seen_.host_uid);
+      holds = holds && seen_.uid_map == map;
+      evidence += ", map " + seen_.uid_map;
+    }
+    return {holds, evidence};
+  }
+
+  Answer capabilities() const {
+    std::string evidence;
+    bool empty = true;
+    for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+      const std::string value = value_or(seen_.status, set);
+      if (value.find_first_not_of('0') != std::string::npos) {
+        empty = false;
+        evidence += (evidence.empty() ? "" : ", ") + std::string(set) + " " + value;
+      }
+    }
+    return {empty, empty ? "all five sets 0" : evidence};
+  }
+
+  // Nothing writable but the scratch and the grants; nothing honours setuid; devices only where they are bound.
+  Answer file_system() const {
+    if (!in_cell()) return {true, "the host's root"};
+    Answer own = own_namespace("mnt");
+    const MountReading* root = mount("/");
+    if (root == nullptr || root->type != "tmpfs" || !root->has("ro")) {
+      return {false, root == nullptr ? "no root seen" : "root is " + root->type + " " + root->options};
+    }
+    for (const MountReading& m : seen_.mounts) {
+      if (!m.has("nosuid")) return {false, m.point + " honours setuid"};
+      if (!m.has("nodev") && !m.point.starts_with("/dev")) return {false, m.point + " honours devices"};
+    }
+    return {own.holds, fmt::format("{}, root tmpfs read-only, {} mounts, all nosuid", own.evidence, seen_.mounts.size())};
+  }
+
+  Answer proc_view() const {
+    if (!in_cell()) return {true, "Landlock forbids /proc"};
+    const MountReading* proc = mount("/proc");
+    if (proc == nullptr) return {true, "no /proc"};
+    const bool processes_only = proc->has("subset=pid") && proc->has("ro");
+    const bool masked = mount("/proc/sys") != nullptr && mount("/proc/sysrq-trigger") != nullptr;
+    return {processes_only || masked, processes_only ? "subset=pid, read-only" : masked ? "kernel files masked" : proc->super_options};
+  }
+
+  Answer devices() const {
+    if (!in_cell()) return {true, "Landlock allows five devices"};
+    std::size_t bound = 0;
+    for (const MountReading& m : seen_.mounts) {
+      if (m.point.starts_with("/dev/") && m.type == "devtmpfs") ++bound;
+    }
+    return {mount("/dev/null") != nullptr, fmt::format("{} device files bound, no device directory", bound)};
+  }
+
+  Answer network() const {
+    if (!in_cell()) return {true, "the filter refuses inet sockets"};
+    return own_namespace("net");
+  }
+
+  Answer system_calls() const {
+    const std::string mode = value_or(seen_.status, "Seccomp");
+    const bool held = mode == "2" && (seen_.probe & wire::kProbeFilterHeld) != 0;
+    return {held, fmt::format("Seccomp {}, {} filter(s), a forbidden call gave EPERM", mode, value_or(seen_.status, "Seccomp_filters"))};
+  }
+
+  Answer cpu_time() const {
+    if (seen_.cgroup_files.contains("cpuacct.usage") || seen_.cgroup_files.contains("cpu.stat")) {
+      return {true, fmt::format("cpu clock of the cell at limit {}", to_text(*plan_.limits.cpu_time))};
+    }
+    return rlimit("Max cpu time", static_cast<std::uint64_t>(plan_.limits.cpu_time->count() / 1000 + 2));
+  }
+
+  Answer cpu_share() const {
+    const std::string cpus = "cpus allowed " + value_or(seen_.status, "Cpus_allowed_list");
+    constexpr double kPeriod = 100'000;
+    const auto most = static_cast<std::uint64_t>(plan_.limits.cpus * kPeriod);
+    for (const char* file : {"cpu.cfs_quota_us", "cpu.max"}) {
+      if (!seen_.cgroup_files.contains(file)) continue;
+      Answer a = cgroup(file, most);
+      a.evidence += ", " + cpus;
+      return a;
+    }
+    return {true, cpus};
+  }
+
+  Answer memory() const {
+    for (const char* file : {"memory.limit_in_bytes", "memory.max"}) {
+      if (seen_.cgroup_files.contains(file)) return cgroup(file, plan_.limits.memory.count);
+    }
+    return rlimit("Max data size", plan_.limits.memory.count);
+  }
+
+  Answer pids() const {
+    constexpr std::uint64_t kOwn = 2;  // init, and bwrap's monitor
+    if (seen_.cgroup_files.contains("pids.max")) {
+      auto it = seen_.cgroup_files.find("pids.max");
+      const bool holds = it->second != "max" && std::stoull(it->second) <= plan_.limits.pids + kOwn;
+      return {holds, fmt::format("pids.max {} (with init), {}", it->second, rlimit("Max processes", ~0ull).evidence)};
+    }
+    const std::uint64_t most = limit_of_processes();
+    return rlimit("Max processes", most);
+  }
+
+  std::uint64_t limit_of_processes() const {
+    constexpr std::uint64_t kNproc = 6;
+    for (const Step& step : plan_.steps) {
+      if (step.kind == wire::StepKind::kRlimit && step.x == kNproc) return step.y;
+    }
+    return plan_.limits.pids + 1;
+  }
+
+  Answer disk() const {
+    if (!in_cell()) return rlimit("Max file size", plan_.limits.disk.count);
+    const MountReading* work = mount("/work");
+    if (work == nullptr || work->type != "tmpfs") return {false, "/work is not a tmpfs"};
+    const bool sized = work->super_options.find("size=") != std::string::npos;
+    return {sized, "scratch " + work->super_options};
+  }
+
+  const Plan& plan_;
+  const Inspection& seen_;
+};
+
+}  // namespace
+
+Result<Inspection> inspect(pid_t pid) {
+  Inspection out;
+  const std::string proc = "/proc/" + std::to_string(pid) + "/";
+  CLOCHE_TRY_ASSIGN(std::string status, sys::read_file(proc + "status", kTextLimit));
+  CLOCHE_TRY_ASSIGN(std::string limits, sys::read_file(proc + "limits", kTextLimit));
+  CLOCHE_TRY_ASSIGN(std::string mounts, sys::read_file(proc + "mountinfo", kTextLimit));
+  CLOCHE_TRY_ASSIGN(std::string cgroups, sys::read_file(proc + "cgroup", kTextLimit));
+  CLOCHE_TRY_ASSIGN(std::string map, sys::read_file(proc + "uid_map", kTextLimit));
+  out.status = parse_status(status);
+  out.limits = parse_limits(limits);
+  out.mounts = parse_mountinfo(mounts);
+  out.cgroups = parse_cgroup(cgroups);
+  // Columns become single spaces, and the line's end goes.
+  for (char c : map) {
+    const bool space = c == ' ' || c == '\n';
+    if (!space) out.uid_map += c;
+    if (space && !out.uid_map.empty() && out.uid_map.back() != ' ') out.uid_map += ' ';
+  }
+  while (!out.uid_map.empty() && out.uid_map.back() == ' ') out.uid_map.pop_back();
+  for (const char* name : kNamespaces) {
+    const std::string theirs = link_of(proc + "ns/" + name);
+    if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name)) out.namespaces.emplace(name, theirs);
+  }
+  return out;
+}
+
+Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen) {
+  std::vector<ReceiptLine> out = plan.guarantees;
+  const Judge judge(plan, seen);
+  for (ReceiptLine& line : out) {
+    if (line.standing == Standing::kAbsent) continue;
+    Answer answer = judge.answer(line.guarantee);
+    line.evidence = std::move(answer.evidence);
+    if (line.standing == Standing::kHeld && !answer.holds) {
+      return fail(ErrorCode::kSystem, std::string(to_string(line.guarantee)),
+                  fmt::format("the guarantee was set up, but the kernel says otherwise: {}", line.evidence),
+                  "the run was not started; 'cloche doctor' shows what this host gives");
+    }
+  }
+  return out;
+}
+
+}  // namespace cloche

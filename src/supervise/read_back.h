@@ -1,0 +1,39 @@
+// The receipt: after set-up and before the guest's first instruction, the cell is inspected from outside. Each planned
+// guarantee gets what the kernel answered; one that was promised and does not hold is an error, and the guest never
+// starts (X1, X2, CONTAINMENT 63).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "report/report.h"
+#include "supervise/readings.h"
+
+namespace cloche {
+
+// Everything that was read about one guest-to-be.
+struct Inspection {
+  std::map<std::string, std::string> status;
+  std::map<std::string, RlimitReading> limits;
+  std::vector<MountReading> mounts;
+  std::map<std::string, std::string> cgroups;
+  std::map<std::string, std::string> namespaces;       // "net" → "net:[4026532]", where it differs from the engine's
+  std::map<std::string, std::string> cgroup_files;     // "pids.max" → "65"
+  std::string uid_map;
+  std::uint32_t probe = 0;                             // wire::ProbeBits
+  std::uint32_t host_uid = 0;
+};
+
+// Reads /proc of the process; `cgroup_files` is filled by the caller, who owns the leaf.
+Result<Inspection> inspect(pid_t pid);
+
+// Pure: judges an inspection against the plan.
+Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen);
+
+}  // namespace cloche

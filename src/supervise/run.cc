@@ -1,0 +1,404 @@
+#include "supervise/run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "supervise/read_back.h"
+#include "sys/channel.h"
+#include "wire/wire.h"
+
+namespace cloche {
+namespace {
+
+constexpr Millis kPrepareLimit{30'000};
+constexpr Millis kRekillAfter{1'000};
+constexpr Millis kShortestCpuCheck{10};
+
+void send_signal(const Fd& pidfd, int signal) {
+  constexpr long kPidfdSendSignal = 424;
+  if (pidfd.valid()) ::syscall(kPidfdSendSignal, pidfd.get(), signal, nullptr, 0);
+}
+
+void empty_descriptor(int fd) {
+  char bytes[512];
+  (void)!::read(fd, bytes, sizeof bytes);
+}
+
+}  // namespace
+
+Run::Run(Poller& poller, Plan plan, RunWiring wiring, std::string id, Done done)
+    : poller_(poller),
+      plan_(std::move(plan)),
+      wiring_(std::move(wiring)),
+      done_(std::move(done)),
+      out_ring_(wiring_.tail_bytes),
+      err_ring_(wiring_.tail_bytes) {
+  report_.id = std::move(id);
+  report_.tier = to_string(plan_.tier);
+  report_.backend = to_string(plan_.backend);
+  report_.policy = plan_.policy_name;
+  report_.argv = plan_.argv;
+  report_.weakenings = plan_.weakenings;
+}
+
+void Run::mark(const char* step) {
+  const auto now = Clock::now();
+  report_.timing.push_back({step, std::chrono::duration_cast<std::chrono::microseconds>(now - marked_)});
+  marked_ = now;
+}
+
+void Run::begin(Result<Cell> cell, Clock::time_point asked) {
+  asked_ = marked_ = asked;
+  report_.lifecycle.emplace_back("prepare");
+  if (!cell) {
+    fail_run(cell.error());
+    finish();
+    return;
+  }
+  cell_ = std::move(*cell);
+  has_cell_ = true;
+  mark("launch");
+  prepare_deadline_ = Clock::now() + kPrepareLimit;
+  if (Status watched = watch_everything(); !watched) {
+    fail_run(watched.error());
+    kill_now();
+  }
+}
+
+Status Run::watch_everything() {
+  CLOCHE_TRY_ASSIGN(pidfd_watch_, poller_.watch(cell_.process.pidfd.get(), EPOLLIN, [this](std::uint32_t) { on_init_ended(); }));
+  CLOCHE_TRY_ASSIGN(control_watch_, poller_.watch(cell_.process.control.get(), EPOLLIN, [this](std::uint32_t) { on_control(); }));
+  if (wiring_.cancel_fd >= 0) {
+    CLOCHE_TRY_ASSIGN(cancel_watch_, poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); }));
+  }
+  auto pump = [&](Fd source, int fd, auto callback, Ring& ring, std::uint64_t& total) {
+    return std::make_unique<OutputPump>(
+        poller_, std::move(source), OutputPump::Sink{fd, std::move(callback)},
+        [this, &ring, &total](std::string_view chunk) { return meter(ring, total, chunk); }, [this] { try_finish(); });
+  };
+  // With a terminal the guest's output comes from its master, which init sends; the pipes stay unused.
+  if (!plan_.tty) {
+    out_pump_ = pump(std::move(cell_.out), wiring_.out_fd, wiring_.on_out, out_ring_, report_.usage.stdout_bytes);
+    err_pump_ = pump(std::move(cell_.err), wiring_.err_fd, wiring_.on_err, err_ring_, report_.usage.stderr_bytes);
+    CLOCHE_TRY(out_pump_->start());
+    CLOCHE_TRY(err_pump_->start());
+    if (cell_.in.valid()) {
+      in_pump_ = std::make_unique<InputPump>(poller_, wiring_.stdin_fd, std::move(cell_.in));
+      CLOCHE_TRY(in_pump_->start());
+    }
+  }
+  CLOCHE_TRY_ASSIGN(oom_event_, cell_.cgroup.watch_oom());
+  if (oom_event_.valid()) {
+    CLOCHE_TRY_ASSIGN(oom_watch_, poller_.watch(oom_event_.get(), EPOLLIN, [this](std::uint32_t) {
+      empty_descriptor(oom_event_.get());
+      // Also fires when the group is removed; only a real kill counts.
+      if (cell_.cgroup.usage().oom_kills == 0) return;
+      oom_seen_ = true;
+      set_cause(OutcomeKind::kOom, fmt::format("the cell used more than {} of memory", to_text(plan_.limits.memory)));
+      kill_now();
+    }));
+  }
+  return {};
+}
+
+std::size_t Run::meter(Ring& ring, std::uint64_t& total, std::string_view chunk) {
+  const std::uint64_t before = report_.usage.stdout_bytes + report_.usage.stderr_bytes;
+  const std::uint64_t room = plan_.limits.output.count - std::min(before, plan_.limits.output.count);
+  const auto pass = static_cast<std::size_t>(std::min<std::uint64_t>(room, chunk.size()));
+  ring.append(chunk.substr(0, pass));
+  total += chunk.size();
+  if (pass < chunk.size()) {
+    set_cause(OutcomeKind::kOutput, fmt::format("the guest wrote more than {} of output", to_text(plan_.limits.output)));
+    kill_now();
+  }
+  return pass;
+}
+
+void Run::on_control() {
+  for (;;) {
+    wire::Message message{};
+    auto received = sys::receive_bytes(cell_.process.control.get(), &message, sizeof message);
+    if (!received) {
+      fail_run(received.error());
+      kill_now();
+      return;
+    }
+    if (!*received) return;
+    if ((*received)->size != sizeof message) {
+      control_watch_.reset();  // closed: the pidfd tells the rest
+      return;
+    }
+    // Its first word shows that the exec is behind it and our memory no longer shared.
+    cell_.process.memory.reset();
+    cell_.process.stack = ChildStack();
+    switch (message.kind) {
+      case wire::MessageKind::kReady: on_ready((*received)->sender, message.probe); break;
+      case wire::MessageKind::kFailed: on_failed(message.step, message.error); break;
+      case wire::MessageKind::kStarted: mark("exec"); break;
+      case wire::MessageKind::kExited:
+        report_.usage.cpu_user = std::chrono::microseconds(message.cpu_user_us);
+        report_.usage.cpu_system = std::chrono::microseconds(message.cpu_system_us);
+        report_.usage.memory_peak = kibibytes(message.max_rss_kib);
+        on_exited(message.status);
+        break;
+      case wire::MessageKind::kTty: {
+        terminal_ = std::move((*received)->fd);
+        Status ok = sys::set_nonblocking(terminal_.get());
+        const int copy = ::fcntl(terminal_.get(), F_DUPFD_CLOEXEC, 3);
+        out_pump_ = std::make_unique<OutputPump>(
+            poller_, Fd(copy), OutputPump::Sink{wiring_.out_fd, wiring_.on_out},
+            [this](std::string_view chunk) { return meter(out_ring_, report_.usage.stdout_bytes, chunk); }, [this] { try_finish(); });
+        if (ok) ok = out_pump_->start();
+        if (ok && wiring_.stdin_fd >= 0) {
+          in_pump_ = std::make_unique<InputPump>(poller_, wiring_.stdin_fd, terminal_.get());
+          ok = in_pump_->start();
+        }
+        if (ok && wiring_.resize_fd >= 0) {
+          auto watch = poller_.watch(wiring_.resize_fd, EPOLLIN, [this](std::uint32_t) {
+            empty_descriptor(wiring_.resize_fd);
+            winsize size{};
+            if (::ioctl(wiring_.terminal_fd, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
+          });
+          if (watch) resize_watch_ = std::move(*watch);
+        }
+        if (!ok) {
+          fail_run(ok.error());
+          kill_now();
+        }
+        break;
+      }
+      default: break;
+    }
+  }
+}
+
+Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) const {
+  CLOCHE_TRY_ASSIGN(Inspection seen, inspect(guest));
+  seen.probe = probe;
+  seen.host_uid = cell_.host_uid;
+  for (const CgroupSetting& setting : plan_.cgroup) {
+    const std::string file = setting.file.empty() ? "cpuacct.usage" : setting.file;
+    if (auto text = cell_.cgroup.read(setting.controller, file)) seen.cgroup_files[file] = *text;
+  }
+  if (auto text = cell_.cgroup.read(Controller::kCpu, "cpu.stat")) seen.cgroup_files["cpu.stat"] = *text;
+  // The limits are worth nothing if the guest-to-be is not in the group.
+  for (const auto& [controller, path] : cell_.cgroup.directories()) {
+    const bool v2 = seen.cgroups.contains("") && cell_.cgroup.directories().size() == 1;
+    const std::string key = v2 && !seen.cgroups.contains(std::string(to_string(controller))) ? "" : std::string(to_string(controller));
+    auto it = seen.cgroups.find(key);
+    if (it == seen.cgroups.end() || !it->second.ends_with("/" + report_.id)) {
+      return fail(ErrorCode::kSystem, "cgroup", fmt::format("the cell is not in its own {} group", to_string(controller)));
+    }
+  }
+  return judge(plan_, seen);
+}
+
+void Run::on_ready(int sender, std::uint32_t probe) {
+  if (state_ != State::kPreparing) return;
+  mark("cell");
+  auto receipt = read_receipt(sender, probe);
+  if (receipt) {
+    report_.receipt = std::move(*receipt);
+  } else if (wiring_.verify) {
+    fail_run(receipt.error());
+    kill_now();
+    return;
+  }
+  mark("read-back");
+  report_.lifecycle.emplace_back("start");
+  if (Status went = send_go(cell_); !went) {
+    fail_run(went.error());
+    kill_now();
+    return;
+  }
+  prepare_deadline_ = Clock::time_point::max();
+  state_ = State::kRunning;
+  started_ = true;
+  started_at_ = Clock::now();
+  report_.lifecycle.emplace_back("run");
+  if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
+  if (plan_.limits.cpu_time && cell_.cgroup.usage().cpu_us) cpu_check_ = started_at_ + kShortestCpuCheck;
+}
+
+void Run::on_failed(int step, int error) {
+  Error e{ErrorCode::kSystem, "init", error, "the cell could not be prepared", {}};
+  if (step >= 0 && static_cast<std::size_t>(step) < plan_.steps.size()) {
+    const Step& failed = plan_.steps[static_cast<std::size_t>(step)];
+    e.step = describe(failed);
+    e.message = "this step failed";
+    if (failed.kind == wire::StepKind::kExec && error == ENOENT) {
+      e.message = fmt::format("'{}' or '{}' does not exist inside the cell", failed.a, failed.b);
+      e.hint = "install the program below /usr, or grant its directory with files.exec (--exec)";
+    } else if (failed.kind == wire::StepKind::kExec && error == EACCES) {
+      e.message = fmt::format("'{}' may not be executed", failed.a);
+      e.hint = "check its mode, and grant its directory with files.exec (--exec)";
+    } else if (failed.kind == wire::StepKind::kExec && error == ENOEXEC) {
+      e.message = fmt::format("'{}' is neither a program nor a script with a '#!' line", failed.a);
+      e.hint = "for a script name its language with --lang";
+    } else if (failed.kind == wire::StepKind::kBind) {
+      e.hint = fmt::format("check that {} exists and that this user may reach it", failed.b);
+    }
+  } else if (step == -2) {
+    e.message = "cloche-init could not be executed";
+    e.hint = "reinstall Cloche: cloche-init must be executable for everybody";
+  }
+  fail_run(e);
+  kill_now();
+}
+
+void Run::on_exited(int status) {
+  exit_seen_ = true;
+  exit_status_ = status;
+  mark("guest");
+}
+
+void Run::on_cancel_readable() {
+  empty_descriptor(wiring_.cancel_fd);
+  cancel();
+}
+
+void Run::cancel() {
+  ++cancels_;
+  set_cause(OutcomeKind::kCancelled, "the caller cancelled the run");
+  if (state_ == State::kFlushing) {
+    // Nobody takes the output: give up on it.
+    if (out_pump_) out_pump_->stop();
+    if (err_pump_) err_pump_->stop();
+    try_finish();
+    return;
+  }
+  if (cancels_ > 1) {
+    kill_now();
+  } else {
+    terminate();
+  }
+}
+
+void Run::set_cause(OutcomeKind kind, std::string message) {
+  if (cause_set_ || exit_seen_) return;  // first cause wins
+  cause_set_ = true;
+  report_.outcome.kind = kind;
+  report_.outcome.message = std::move(message);
+}
+
+void Run::fail_run(const Error& error) {
+  if (cause_set_) return;
+  set_cause(error.code == ErrorCode::kRefused || error.code == ErrorCode::kInvalidInput ? OutcomeKind::kRefused : OutcomeKind::kFailed,
+            error.message);
+  report_.outcome.step = error.step;
+  report_.outcome.hint = error.hint;
+  if (error.errno_value != 0) {
+    Error plain;
+    plain.message = error.message;
+    plain.errno_value = error.errno_value;
+    report_.outcome.message = plain.text();
+  }
+}
+
+void Run::terminate() {
+  if (state_ == State::kPreparing) {
+    kill_now();  // init cannot pass signals on yet
+    return;
+  }
+  if (state_ != State::kRunning) return;
+  state_ = State::kTerminating;
+  report_.lifecycle.emplace_back("terminate");
+  grace_deadline_ = Clock::now() + plan_.limits.grace;
+  wall_deadline_ = Clock::time_point::max();
+  if (!send_terminate(cell_, SIGTERM)) kill_now();
+}
+
+void Run::kill_now() {
+  if (!has_cell_ || init_ended_) return;
+  wall_deadline_ = grace_deadline_ = prepare_deadline_ = Clock::time_point::max();
+  state_ = State::kKilling;
+  if (plan_.tier == Tier::kProcess && !kill_sent_) {
+    // No pid namespace: init walks its tree, the cgroup takes whoever it missed, and only then init itself goes.
+    (void)send_terminate(cell_, SIGKILL);
+    cell_.cgroup.kill();
+    if (!started_ || !cell_.cgroup.empty()) send_signal(cell_.process.pidfd, SIGKILL);
+  } else {
+    send_signal(cell_.process.pidfd, SIGKILL);
+    cell_.cgroup.kill();
+  }
+  kill_sent_ = true;
+  rekill_ = Clock::now() + kRekillAfter;
+}
+
+void Run::check_cpu(Clock::time_point now) {
+  const auto used = cell_.cgroup.usage().cpu_us;
+  if (!used || !plan_.limits.cpu_time) return;
+  const auto limit = static_cast<std::uint64_t>(plan_.limits.cpu_time->count()) * 1000;
+  if (*used >= limit) {
+    cpu_check_ = Clock::time_point::max();
+    set_cause(OutcomeKind::kCpu, fmt::format("the cell used more than {} of cpu time", to_text(*plan_.limits.cpu_time)));
+    kill_now();
+    return;
+  }
+  // The limit cannot be reached sooner than all allowed cpus can burn what is left.
+  const auto left = std::chrono::microseconds(static_cast<std::int64_t>(static_cast<double>(limit - *used) / std::max(plan_.limits.cpus, 0.01)));
+  cpu_check_ = now + std::max<Clock::duration>(left, kShortestCpuCheck);
+}
+
+Clock::time_point Run::next_deadline() const {
+  return std::min({prepare_deadline_, wall_deadline_, grace_deadline_, cpu_check_, rekill_});
+}
+
+void Run::on_time(Clock::time_point now) {
+  if (state_ == State::kDone) return;
+  if (now >= prepare_deadline_) {
+    fail_run({ErrorCode::kSystem, "prepare", 0, "the cell was not ready in time", "the host may be overloaded: try again"});
+    kill_now();
+  }
+  if (now >= wall_deadline_) {
+    wall_deadline_ = Clock::time_point::max();
+    set_cause(OutcomeKind::kWall, fmt::format("the wall clock of {} ran out", to_text(*plan_.wall)));
+    terminate();
+  }
+  if (now >= grace_deadline_) kill_now();
+  if (now >= cpu_check_) check_cpu(now);
+  if (now >= rekill_) {
+    // Tier 0 gave init a moment to end its tree; whoever is left now is ended from here.
+    send_signal(cell_.process.pidfd, SIGKILL);
+    cell_.cgroup.kill();
+    rekill_ = now + kRekillAfter;
+  }
+}
+
+void Run::on_init_ended() {
+  if (init_ended_) return;
+  on_control();  // its last words come before its end
+  auto status = try_reap(cell_.process.pidfd);
+  if (status && !*status) return;
+  init_ended_ = true;
+  pidfd_watch_.reset();
+  control_watch_.reset();
+  cancel_watch_.reset();
+  if (wiring_.cancel_fd >= 0) {
+    auto watch = poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); });
+    if (watch) cancel_watch_ = std::move(*watch);
+  }
+  oom_watch_.reset();
+  wall_deadline_ = grace_deadline_ = prepare_deadline_ = cpu_check_ = rekill_ = Clock::time_point::max();
+  cell_.cgroup.kill();
+  settle_outcome();
+  state_ = State::kFlushing;
+  report_.lifecycle.emplace_back("drain");
+  if (in_pump_) in_pump_->stop();
+  if (out_pump_) out_pump_->drain();
+  if (err_pump_) err_pump_->drain();
+  try_finish();
+}
+
+}  // namespace cloche

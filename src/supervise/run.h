@@ -1,0 +1,115 @@
+// Run: one cell from its first process to its report. A state machine driven by the supervisor's event loop; each step
+// of its life happens once, in order, also on failure (K3): prepare, start, run, [time-out or cancel], drain, dispose.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "launch/cell.h"
+#include "plan/plan.h"
+#include "report/report.h"
+#include "report/ring.h"
+#include "supervise/poller.h"
+#include "supervise/pump.h"
+
+namespace cloche {
+
+// How a run is connected to its caller; descriptors are borrowed until the report.
+struct RunWiring {
+  int stdin_fd = -1;
+  int out_fd = -1;
+  int err_fd = -1;
+  int cancel_fd = -1;    // readable: cancel; readable again: kill at once. Read by the run.
+  int terminal_fd = -1;  // with a tty: whose size the cell's terminal follows
+  int resize_fd = -1;    // readable: the size changed. Read by the run.
+  std::function<void(std::string_view)> on_out;
+  std::function<void(std::string_view)> on_err;
+  std::size_t tail_bytes = 64 * 1024;
+  bool verify = true;    // false only in tests that take a guarantee out
+};
+
+class Run {
+ public:
+  using Done = std::function<void(Run&, Report)>;
+
+  Run(Poller& poller, Plan plan, RunWiring wiring, std::string id, Done done);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // Takes the cell that a tier started, or the error that it gave instead.
+  void begin(Result<Cell> cell, Clock::time_point asked);
+  // Asks the run to end: TERM, grace, KILL. A second call kills at once.
+  void cancel();
+
+  // When on_time() wants to be called next.
+  Clock::time_point next_deadline() const;
+  void on_time(Clock::time_point now);
+
+  const std::string& id() const { return report_.id; }
+
+ private:
+  enum class State { kPreparing, kRunning, kTerminating, kKilling, kFlushing, kDone };
+
+  Status watch_everything();
+  void on_control();
+  void on_init_ended();
+  void on_ready(int sender, std::uint32_t probe);
+  void on_failed(int step, int error);
+  void on_exited(int status);
+  void on_cancel_readable();
+  std::size_t meter(Ring& ring, std::uint64_t& total, std::string_view chunk);
+
+  Result<std::vector<ReceiptLine>> read_receipt(int guest, std::uint32_t probe) const;
+  void set_cause(OutcomeKind kind, std::string message);
+  void fail_run(const Error& error);
+  void terminate();
+  void kill_now();
+  void check_cpu(Clock::time_point now);
+  void settle_outcome();
+  void try_finish();
+  void finish();
+  void mark(const char* step);
+
+  Poller& poller_;
+  Plan plan_;
+  RunWiring wiring_;
+  Done done_;
+  Report report_;
+  Cell cell_;
+  bool has_cell_ = false;
+  State state_ = State::kPreparing;
+  bool cause_set_ = false;
+  bool exit_seen_ = false;
+  int exit_status_ = 0;
+  bool init_ended_ = false;
+  bool oom_seen_ = false;
+  bool kill_sent_ = false;
+  bool started_ = false;
+  int cancels_ = 0;
+
+  Clock::time_point asked_{};
+  Clock::time_point marked_{};
+  Clock::time_point started_at_{};
+  Clock::time_point prepare_deadline_ = Clock::time_point::max();
+  Clock::time_point wall_deadline_ = Clock::time_point::max();
+  Clock::time_point grace_deadline_ = Clock::time_point::max();
+  Clock::time_point cpu_check_ = Clock::time_point::max();
+  Clock::time_point rekill_ = Clock::time_point::max();
+
+  Ring out_ring_;
+  Ring err_ring_;
+  std::unique_ptr<OutputPump> out_pump_;
+  std::unique_ptr<OutputPump> err_pump_;
+  std::unique_ptr<InputPump> in_pump_;
+  Fd terminal_;  // the master of the cell's own pty
+  Poller::Watch control_watch_;
+  Poller::Watch pidfd_watch_;
+  Poller::Watch cancel_watch_;
+  Poller::Watch resize_watch_;
+  Poller::Watch oom_watch_;
+  Fd oom_event_;
+};
+
+}  // namespace cloche

@@ -1,0 +1,98 @@
+// How a run ends: which cause counts, and what is cleaned up.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "supervise/run.h"
+
+namespace cloche {
+namespace {
+
+struct Ending {
+  bool bad = false;  // a code other than 0, or a signal
+  int code = 0;
+  int signal = 0;
+};
+
+Ending decode(int status) {
+  if (WIFSIGNALED(status)) return {true, 0, WTERMSIG(status)};
+  const int code = WEXITSTATUS(status);
+  return {code != 0, code, 0};
+}
+
+}  // namespace
+
+void Run::settle_outcome() {
+  Outcome& outcome = report_.outcome;
+  Usage& usage = report_.usage;
+  const CgroupUsage counted = cell_.cgroup.usage();
+  if (counted.memory_peak) usage.memory_peak = Bytes{*counted.memory_peak};
+  if (counted.pids_peak) usage.pids_peak = *counted.pids_peak;
+  usage.forks_refused = counted.forks_refused;
+  usage.oom_kills = counted.oom_kills;
+  if (started_) usage.wall = std::chrono::duration_cast<Millis>(Clock::now() - started_at_);
+
+  const Ending ending = exit_seen_ ? decode(exit_status_) : Ending{};
+  outcome.code = ending.code;
+  outcome.signal = ending.signal;
+  const auto settle = [&](OutcomeKind kind, std::string message) {
+    outcome.kind = kind;
+    outcome.message = std::move(message);
+    cause_set_ = true;
+  };
+  if (!cause_set_ && counted.oom_kills > 0 && (!exit_seen_ || ending.bad)) {
+    settle(OutcomeKind::kOom, fmt::format("the cell used more than {} of memory", to_text(plan_.limits.memory)));
+  }
+  if (!cause_set_ && !exit_seen_) {
+    settle(OutcomeKind::kFailed, "the cell's init ended without a word");
+    outcome.step = started_ ? "run" : "prepare";
+    outcome.hint = "something outside killed it, or the host is out of memory";
+  }
+  const auto cpu_used = usage.cpu_user + usage.cpu_system;
+  if (!cause_set_ && (ending.signal == SIGXCPU || (ending.signal == SIGKILL && plan_.limits.cpu_time && cpu_used >= *plan_.limits.cpu_time))) {
+    settle(OutcomeKind::kCpu, fmt::format("a process used more than {} of cpu time", to_text(*plan_.limits.cpu_time)));
+  }
+  if (!cause_set_ && ending.signal == SIGSYS) {
+    settle(OutcomeKind::kDenied, "the system-call filter ended the guest: it used another architecture's calls");
+  }
+  if (!cause_set_ && ending.signal == SIGXFSZ) {
+    settle(OutcomeKind::kDisk, fmt::format("the guest wrote a file larger than {}", to_text(plan_.limits.disk)));
+  }
+  if (!cause_set_ && ending.bad && counted.forks_refused > 0) {
+    settle(OutcomeKind::kPids, fmt::format("the guest failed after {} forks were refused at {} processes", counted.forks_refused, plan_.limits.pids));
+  }
+  if (!cause_set_ && ending.signal != 0) settle(OutcomeKind::kSignaled, fmt::format("the guest died of signal {}", ending.signal));
+  if (!cause_set_) settle(OutcomeKind::kExited, fmt::format("the guest ended with code {}", ending.code));
+  if (counted.forks_refused > 0) report_.denials.push_back({"limit", "limits.pids: fork refused", counted.forks_refused});
+  if (counted.oom_kills > 0) report_.denials.push_back({"limit", "limits.memory: killed for memory", counted.oom_kills});
+}
+
+void Run::try_finish() {
+  if (state_ != State::kFlushing) return;
+  for (const OutputPump* pump : {out_pump_.get(), err_pump_.get()}) {
+    if (pump != nullptr && (pump->source_open() || !pump->flushed())) return;
+  }
+  finish();
+}
+
+void Run::finish() {
+  if (state_ == State::kDone) return;
+  state_ = State::kDone;
+  cancel_watch_.reset();
+  resize_watch_.reset();
+  pidfd_watch_.reset();
+  control_watch_.reset();
+  terminal_.reset();
+  cell_.cgroup.remove();
+  cell_.work.remove();
+  report_.lifecycle.emplace_back("dispose");
+  report_.out = {out_ring_.tail(), report_.usage.stdout_bytes, report_.usage.stdout_bytes > out_ring_.tail().size()};
+  report_.err = {err_ring_.tail(), report_.usage.stderr_bytes, report_.usage.stderr_bytes > err_ring_.tail().size()};
+  mark("dispose");
+  done_(*this, std::move(report_));
+}
+
+}  // namespace cloche

@@ -1,0 +1,76 @@
+#include "supervise/supervisor.h"
+
+#include <sys/ioctl.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cloche {
+
+std::string make_run_id() {
+  constexpr char kAlphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
+  unsigned char random[12];
+  if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) std::fill(std::begin(random), std::end(random), 0);
+  std::string out;
+  for (unsigned char byte : random) out += kAlphabet[byte % 32];
+  return out;
+}
+
+Result<std::unique_ptr<Supervisor>> Supervisor::make(HostFacts host, Starter starter) {
+  std::unique_ptr<Supervisor> out(new Supervisor);
+  CLOCHE_TRY_ASSIGN(out->poller_, Poller::make());
+  out->host_ = std::move(host);
+  out->starter_ = std::move(starter);
+  out->janitor_ = std::make_unique<Janitor>(out->host_.init.value_or(""));
+  return out;
+}
+
+// Runs own watches of the poller and directories of the janitor.
+Supervisor::~Supervisor() { runs_.clear(); }
+
+Run* Supervisor::add(Plan plan, RunWiring wiring, std::string id, std::function<void(Report)> done) {
+  const auto asked = Clock::now();
+  LaunchContext context{host_, *janitor_, id, wiring.stdin_fd >= 0, 24, 80};
+  if (plan.tty && wiring.terminal_fd >= 0) {
+    winsize size{};
+    if (::ioctl(wiring.terminal_fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) {
+      context.tty_rows = size.ws_row;
+      context.tty_cols = size.ws_col;
+    }
+  }
+  Result<Cell> cell = starter_(plan, context);
+  auto run = std::make_unique<Run>(*poller_, std::move(plan), std::move(wiring), id,
+                                   [this, done = std::move(done)](Run& ended, Report report) {
+                                     done_.push_back(ended.id().empty() ? report.id : ended.id());
+                                     done(std::move(report));
+                                   });
+  Run* raw = run.get();
+  runs_.emplace(std::move(id), std::move(run));
+  raw->begin(std::move(cell), asked);
+  return raw;
+}
+
+Run* Supervisor::find(const std::string& id) {
+  auto it = runs_.find(id);
+  return it == runs_.end() ? nullptr : it->second.get();
+}
+
+Status Supervisor::step(Clock::time_point until) {
+  auto remove_done = [this] {
+    for (const std::string& id : done_) runs_.erase(id);
+    done_.clear();
+  };
+  remove_done();
+  auto deadline = until;
+  for (const auto& [id, run] : runs_) deadline = std::min(deadline, run->next_deadline());
+  CLOCHE_TRY(poller_->wait(deadline));
+  const auto now = Clock::now();
+  for (const auto& [id, run] : runs_) {
+    if (run->next_deadline() <= now) run->on_time(now);
+  }
+  remove_done();
+  return {};
+}
+
+}  // namespace cloche

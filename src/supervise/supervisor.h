@@ -1,0 +1,52 @@
+// Supervisor: one event loop over the pidfds, pipes and timers of any number of runs. No thread per run, no signal
+// handler, no process-wide state: it may live in any one thread of a host program. That thread is the cells' parent,
+// so it must outlive them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "launch/janitor.h"
+#include "plan/host_facts.h"
+#include "plan/plan.h"
+#include "supervise/run.h"
+
+namespace cloche {
+
+// How a tier starts a cell; handed in, because supervise/ knows no tier.
+using Starter = std::function<Result<Cell>(const Plan&, const LaunchContext&)>;
+
+class Supervisor {
+ public:
+  static Result<std::unique_ptr<Supervisor>> make(HostFacts host, Starter starter);
+  ~Supervisor();
+
+  // Launches now; `done` is called from step(), exactly once.
+  Run* add(Plan plan, RunWiring wiring, std::string id, std::function<void(Report)> done);
+  // Waits for events until the next deadline, at most until `until`, and handles them.
+  Status step(Clock::time_point until);
+  std::size_t active() const { return runs_.size(); }
+  Poller& poller() { return *poller_; }
+  const HostFacts& host() const { return host_; }
+  // The run of that id, or nullptr.
+  Run* find(const std::string& id);
+
+ private:
+  Supervisor() = default;
+
+  HostFacts host_;
+  Starter starter_;
+  std::unique_ptr<Poller> poller_;
+  std::unique_ptr<Janitor> janitor_;
+  std::map<std::string, std::unique_ptr<Run>> runs_;
+  std::vector<std::string> done_;
+};
+
+// An id that names a run, its cgroup and its work directory: 12 characters of randomness.
+std::string make_run_id();
+
+}  // namespace cloche

@@ -1,0 +1,112 @@
+#include "sys/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace cloche::sys {
+namespace {
+
+constexpr int kMaxDepth = 256;
+
+Status write_all(int fd, std::string_view text, const std::string& name) {
+  while (!text.empty()) {
+    ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, "write " + name, "could not be written");
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+int remove_below(int parent, const char* name, int depth) {
+  if (depth > kMaxDepth) return ELOOP;
+  if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return 0;
+  if (errno != EISDIR && errno != EPERM) return errno;
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  int dir = ::openat(parent, name, kFlags);
+  if (dir < 0) {
+    // A guest may have taken its own permissions away.
+    ::fchmodat(parent, name, 0700, 0);
+    dir = ::openat(parent, name, kFlags);
+    if (dir < 0) return errno;
+  }
+  ::fchmod(dir, 0700);
+  DIR* list = ::fdopendir(dir);
+  if (list == nullptr) {
+    int error = errno;
+    ::close(dir);
+    return error;
+  }
+  int error = 0;
+  while (const dirent* entry = ::readdir(list)) {
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    if (int e = remove_below(::dirfd(list), entry->d_name, depth + 1); e != 0) error = e;
+  }
+  ::closedir(list);
+  if (::unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT && error == 0) error = errno;
+  return error;
+}
+
+}  // namespace
+
+Result<Fd> open_file(const std::string& path, int flags, mode_t mode) {
+  int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (fd < 0) return fail_errno(errno, "open " + path, "could not be opened");
+  return Fd(fd);
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  CLOCHE_TRY_ASSIGN(Fd fd, open_file(path, O_RDONLY));
+  std::string text;
+  char chunk[8192];
+  for (;;) {
+    ssize_t n = ::read(fd.get(), chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, "read " + path, "could not be read");
+    if (n == 0) return text;
+    if (text.size() + static_cast<std::size_t>(n) > limit) {
+      return fail(ErrorCode::kInvalidInput, "read " + path, "is larger than " + std::to_string(limit) + " bytes");
+    }
+    text.append(chunk, static_cast<std::size_t>(n));
+  }
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  CLOCHE_TRY_ASSIGN(Fd fd, open_file(path, O_WRONLY));
+  return write_all(fd.get(), text, path);
+}
+
+Status write_checked(const std::string& path, std::string_view text, long file_system_magic) {
+  CLOCHE_TRY_ASSIGN(Fd fd, open_file(path, O_WRONLY | O_NOFOLLOW));
+  struct statfs fs {};
+  if (::fstatfs(fd.get(), &fs) != 0) return fail_errno(errno, "statfs " + path, "could not be inspected");
+  if (fs.f_type != file_system_magic) {
+    return fail(ErrorCode::kRefused, "write " + path, "does not lie on the file system it should",
+                "something is mounted over it: unmount that first");
+  }
+  return write_all(fd.get(), text, path);
+}
+
+Result<Fd> make_memfd(const char* name, std::string_view contents) {
+  int fd = ::memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0) return fail_errno(errno, "memfd_create", "could not make a memory file");
+  Fd owner(fd);
+  CLOCHE_TRY(write_all(fd, contents, name));
+  return owner;
+}
+
+Status remove_tree(const std::string& path) {
+  if (int error = remove_below(AT_FDCWD, path.c_str(), 0); error != 0) {
+    return fail_errno(error, "remove " + path, "could not be removed");
+  }
+  return {};
+}
+
+}  // namespace cloche::sys

@@ -1,0 +1,28 @@
+// Files: errno becomes Error.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace cloche::sys {
+
+Result<Fd> open_file(const std::string& path, int flags, mode_t mode = 0);
+// The whole file, at most `limit` bytes; a longer one is an error.
+Result<std::string> read_file(const std::string& path, std::size_t limit);
+// One write(2) to an existing file: what cgroup and procfs files want.
+Status write_file(const std::string& path, std::string_view text);
+// The same, and the file must lie on the file system of that magic number: a write that was redirected elsewhere by a
+// manipulated mount is refused (runc CVE-2025-52881).
+Status write_checked(const std::string& path, std::string_view text, long file_system_magic);
+Result<Fd> make_memfd(const char* name, std::string_view contents);
+
+// Removes a directory and everything below it by descriptors, never through a symbolic link.
+Status remove_tree(const std::string& path);
+
+}  // namespace cloche::sys

@@ -1,0 +1,65 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "launch/id_map.h"
+#include "sys/file.h"
+#include "tiers/tiers.h"
+
+namespace cloche {
+namespace {
+
+// bwrap mounts a whole /proc. What the native tier never shows is covered here, as far as this kernel has it.
+constexpr const char* kMaskedFiles[] = {"/proc/kcore",     "/proc/keys",        "/proc/key-users",   "/proc/kallsyms",
+                                        "/proc/kmsg",      "/proc/timer_list",  "/proc/sched_debug", "/proc/sysrq-trigger",
+                                        "/proc/modules",   "/proc/slabinfo",    "/proc/vmallocinfo", "/proc/iomem",
+                                        "/proc/ioports",   "/proc/kpagecount",  "/proc/kpageflags",  "/proc/kpagecgroup",
+                                        "/proc/latency_stats", "/proc/config.gz", "/proc/cmdline", "/proc/interrupts"};
+constexpr const char* kMaskedDirectories[] = {"/proc/sys", "/proc/bus", "/proc/irq", "/proc/acpi", "/proc/scsi",
+                                              "/proc/driver", "/proc/fs", "/proc/asound"};
+
+void mask_proc(std::vector<std::string>& args) {
+  for (const char* path : kMaskedFiles) {
+    if (::access(path, F_OK) == 0) args.insert(args.end(), {"--ro-bind", "/dev/null", path});
+  }
+  for (const char* path : kMaskedDirectories) {
+    if (::access(path, F_OK) == 0) args.insert(args.end(), {"--tmpfs", path, "--remount-ro", path});
+  }
+}
+
+}  // namespace
+
+Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context) {
+  constexpr std::size_t kInitLimit = 16 << 20;
+  SpawnSpec spec;
+  spec.init_path = *context.host.init;
+  std::vector<Fd> data;
+  for (std::size_t i = 0; i < plan.bwrap_data.size(); ++i) {
+    std::string text = plan.bwrap_data[i];
+    if (i == 0) {
+      CLOCHE_TRY_ASSIGN(text, sys::read_file(spec.init_path, kInitLimit));
+    }
+    CLOCHE_TRY_ASSIGN(Fd fd, sys::make_memfd("cloche-data", text));
+    ::lseek(fd.get(), 0, SEEK_SET);
+    spec.keep.push_back(fd.get());
+    data.push_back(std::move(fd));
+  }
+  // Without leaving real root first, bwrap would run the guest under it.
+  spec.argv = {"cloche-drop", plan.own_host_uid ? std::to_string(kGuestUidBase) : "-", *context.host.bwrap};
+  for (const std::string& word : plan.bwrap_args) {
+    const bool data_file = word.size() > 1 && word.front() == '@';
+    if (word == "--remount-ro" && plan.bwrap_args.back() == "/" && &word == &plan.bwrap_args[plan.bwrap_args.size() - 2] &&
+        context.host.proc_mountable) {
+      mask_proc(spec.argv);
+    }
+    spec.argv.push_back(data_file ? std::to_string(4 + std::stoul(word.substr(1))) : word);
+  }
+  spec.argv.insert(spec.argv.end(), {"--", "/.cloche-init"});
+  CLOCHE_TRY_ASSIGN(Begun begun, begin(plan, context, spec));
+  Cell& cell = begun.cell;
+  cell.host_uid =
+      plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
+  CLOCHE_TRY(send_spec(plan, context, begun, {}));
+  return std::move(cell);
+}
+
+}  // namespace cloche

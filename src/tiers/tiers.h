@@ -1,0 +1,14 @@
+// The tiers: each turns a plan into a running cell. None knows of another.
+#pragma once
+
+#include "base/result.h"
+#include "launch/cell.h"
+#include "plan/plan.h"
+
+namespace cloche {
+
+Result<Cell> start_namespace(const Plan& plan, const LaunchContext& context);
+Result<Cell> start_process(const Plan& plan, const LaunchContext& context);
+Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context);
+
+}  // namespace cloche

@@ -1,0 +1,20 @@
+set(command ${COMPILER} -std=c++23 -fsyntax-only -Wall -Wextra -Werror -iquote ${ROOT}/src -I${ROOT}/include ${CASE})
+
+file(STRINGS ${CASE} first_line LIMIT_COUNT 1)
+if(NOT first_line MATCHES "^// expect: (.+)$")
+  message(FATAL_ERROR "${CASE}: the first line must be \"// expect: <regex of the compiler's complaint>\"")
+endif()
+set(expected "${CMAKE_MATCH_1}")
+
+execute_process(COMMAND ${command} -DFIXED RESULT_VARIABLE result ERROR_VARIABLE complaint)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${CASE} must compile with -DFIXED:\n${complaint}")
+endif()
+
+execute_process(COMMAND ${command} RESULT_VARIABLE result ERROR_VARIABLE complaint)
+if(result EQUAL 0)
+  message(FATAL_ERROR "${CASE} compiles; it must not")
+endif()
+if(NOT complaint MATCHES "${expected}")
+  message(FATAL_ERROR "${CASE} is refused, but not with \"${expected}\":\n${complaint}")
+endif()

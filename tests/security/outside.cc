@@ -1,0 +1,135 @@
+#include "outside.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <thread>
+
+namespace cloche::security {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> out;
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename();
+    if (name.find_first_not_of("0123456789") == std::string::npos) out.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  return out;
+}
+
+std::vector<std::string> arguments_of(pid_t pid) {
+  std::vector<std::string> out;
+  std::istringstream text(proc_file(pid, "cmdline"));
+  for (std::string word; std::getline(text, word, '\0');) out.push_back(word);
+  return out;
+}
+
+bool is_launcher(const std::string& program) {
+  const std::string name = fs::path(program).filename();
+  return name == "cloche" || name == "bait" || name == "weaken" || name == "containment_test" || name == "bwrap";
+}
+
+}  // namespace
+
+std::string proc_file(pid_t pid, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<pid_t> guests_with(const std::string& token) {
+  std::vector<pid_t> out;
+  for (const pid_t pid : all_processes()) {
+    const auto arguments = arguments_of(pid);
+    if (arguments.empty() || is_launcher(arguments[0])) continue;
+    if (std::ranges::find(arguments, token) != arguments.end()) out.push_back(pid);
+  }
+  return out;
+}
+
+std::vector<pid_t> processes_of(const std::string& program) {
+  std::vector<pid_t> out;
+  for (const pid_t pid : all_processes()) {
+    const auto arguments = arguments_of(pid);
+    if (!arguments.empty() && arguments[0] == program) out.push_back(pid);
+  }
+  return out;
+}
+
+std::string status_field(pid_t pid, const std::string& field) {
+  std::istringstream text(proc_file(pid, "status"));
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with(field + ":\t")) return line.substr(field.size() + 2);
+  }
+  return {};
+}
+
+pid_t parent_of(pid_t pid) {
+  const std::string text = status_field(pid, "PPid");
+  return text.empty() ? -1 : static_cast<pid_t>(std::stol(text));
+}
+
+std::vector<std::string> descriptors_of(pid_t pid) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator at("/proc/" + std::to_string(pid) + "/fd", error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code gone;
+    out.push_back(fs::read_symlink(at->path(), gone).string());
+  }
+  return out;
+}
+
+bool all_gone(const std::string& token) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+  while (!guests_with(token).empty()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+Seen seen_from_namespace_root(pid_t pid, const std::string& path) {
+  const std::string base = "/proc/" + std::to_string(pid) + "/ns/";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int user = ::open((base + "user").c_str(), O_RDONLY);
+    const int mounts = ::open((base + "mnt").c_str(), O_RDONLY);
+    // setns puts the caller at the root of the namespace, wherever the process itself was put by chroot.
+    if (user < 0 || mounts < 0 || ::setns(user, CLONE_NEWUSER) != 0 || ::setns(mounts, CLONE_NEWNS) != 0) ::_exit(2);
+    struct stat info {};
+    ::_exit(::stat(path.c_str(), &info) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) > 1) return Seen::kCannot;
+  return WEXITSTATUS(status) == 0 ? Seen::kYes : Seen::kNo;
+}
+
+std::vector<std::string> run_cgroups() {
+  std::vector<std::string> out;
+  std::error_code error;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator at("/sys/fs/cgroup", options, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at.depth() > 4) at.disable_recursion_pending();
+    if (at->is_directory(error) && at->path().string().find("cloche") != std::string::npos) out.push_back(at->path());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace cloche::security

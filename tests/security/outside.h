@@ -1,0 +1,35 @@
+// What the host sees of a cell: its processes by a token on their command line, their status, their namespaces' root.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace cloche::security {
+
+// Living processes (zombies have no command line) whose arguments hold the token, but for the engine and the bait,
+// which carry it because they were told to start the guest.
+std::vector<pid_t> guests_with(const std::string& token);
+// The engine: the process whose first argument is this path.
+std::vector<pid_t> processes_of(const std::string& program);
+
+// One field of /proc/PID/status, "" if there is none.
+std::string status_field(pid_t pid, const std::string& field);
+std::string proc_file(pid_t pid, const std::string& name);
+pid_t parent_of(pid_t pid);
+// Targets of /proc/PID/fd/*.
+std::vector<std::string> descriptors_of(pid_t pid);
+
+// Polls until nothing with the token lives any more; false after a few seconds. A kill is asynchronous: what is
+// asserted is that everything goes, not how fast.
+bool all_gone(const std::string& token);
+
+// Does the path exist at the root of the process's mount namespace, which chroot would leave at the host's root?
+enum class Seen : unsigned char { kYes, kNo, kCannot };
+Seen seen_from_namespace_root(pid_t pid, const std::string& path);
+
+// Directories of runs below the controllers' mounts.
+std::vector<std::string> run_cgroups();
+
+}  // namespace cloche::security

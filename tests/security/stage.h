@@ -1,0 +1,67 @@
+// Stage: a world-readable directory with copies of the programs under test, since an ordinary user may not be able to
+// read the build tree, and the bait's directory. Made per test program, removed at its end, also after a failure.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cases.h"
+#include "running.h"
+
+namespace cloche::security {
+
+inline constexpr unsigned kUserLaneUid = 61234;
+
+// Cgroup directories that belong to the ordinary user, as an operator would delegate them. Empty unless we are root.
+class DelegatedCgroups {
+ public:
+  explicit DelegatedCgroups(unsigned uid);
+  ~DelegatedCgroups();
+  DelegatedCgroups(const DelegatedCgroups&) = delete;
+  DelegatedCgroups& operator=(const DelegatedCgroups&) = delete;
+  bool complete() const { return made_.size() == 5; }
+
+ private:
+  std::vector<std::filesystem::path> made_;
+};
+
+class Stage {
+ public:
+  explicit Stage(Lane lane);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  const std::string& problem() const { return problem_; }  // empty: ready
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
+  std::string victim(const std::string& name) const { return path("victims/" + name); }
+  std::string bait_dir() const { return path("bait-dir"); }
+  bool has(const std::string& program) const { return std::filesystem::exists(root_ / "bin" / program); }
+  bool delegated() const { return cgroups_.complete(); }
+  std::map<std::string, std::string> environment() const;
+
+  // bait … -- command; the command runs as the lane's user.
+  std::vector<std::string> among_bait(const std::vector<std::string>& bait,
+                                      const std::vector<std::string>& command) const;
+  // cloche run … -- victim args
+  std::vector<std::string> cloche_run(Cellar cellar, const std::vector<std::string>& options, const std::string& victim,
+                                      const std::vector<std::string>& args) const;
+  std::vector<std::string> weakened(const Removal& removal, const std::vector<std::string>& options,
+                                    const std::string& victim, const std::vector<std::string>& args) const;
+
+ private:
+  std::string expand(std::string text) const;
+  void append(std::vector<std::string>& to, const std::vector<std::string>& from) const;
+  void fill();
+
+  Lane lane_;
+  std::filesystem::path root_;
+  std::string problem_;
+  DelegatedCgroups cgroups_;
+};
+
+bool lane_possible(Lane lane);  // the root lane needs root
+
+}  // namespace cloche::security

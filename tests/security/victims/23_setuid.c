@@ -1,0 +1,29 @@
+// 23. No setuid binary is honoured. The helper beside this program is root's and set-uid when the harness is root.
+#include <sys/auxv.h>
+#include <sys/statvfs.h>
+
+#include "victim.h"
+
+static const char* g_helper;
+static int run_helper(void) {
+  execl(g_helper, g_helper, PAYLOAD, (char*)NULL);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], PAYLOAD) == 0) _exit(geteuid() != getuid() || getauxval(AT_SECURE) ? PAYLOAD_RAN : 0);
+  victim_begin();
+  static const char* const writable[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
+  for (size_t i = 0; i < sizeof writable / sizeof *writable; ++i) {
+    struct statvfs info;
+    if (statvfs(writable[i], &info) == 0 && !(info.f_flag & ST_NOSUID))
+      BREACH("%s honours set-uid files\n", writable[i]);
+  }
+  g_helper = bait("BAIT_SETUID_HELPER");
+  struct stat info;
+  if (stat(g_helper, &info) < 0) CANNOT("%s: %s\n", g_helper, strerror(errno));
+  if (!(info.st_mode & S_ISUID)) CANNOT("%s is not set-uid: the harness is not root\n", g_helper);
+  int status = in_child(run_helper);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == PAYLOAD_RAN) BREACH("a set-uid program got its uid\n");
+  HELD();
+}

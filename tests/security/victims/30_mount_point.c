@@ -1,0 +1,14 @@
+// 30. Creating mount points never follows a guest-controlled symlink (runc CVE-2021-30465). An earlier run left
+// a symlink "evil" in the writable grant, and a later grant is to be mounted on evil/sub.
+#include "victim.h"
+
+int main(void) {
+  victim_begin();
+  char path[4200];
+  snprintf(path, sizeof path, "%s/evil", bait("BAIT_WRITE"));
+  struct stat info;
+  if (lstat(path, &info) < 0) CANNOT("%s: %s\n", path, strerror(errno));
+  snprintf(path, sizeof path, "%s/sub", bait("BAIT_EVIL_TARGET"));
+  if (lstat(path, &info) == 0) BREACH("the grant was mounted where the symlink points\n");
+  HELD();
+}

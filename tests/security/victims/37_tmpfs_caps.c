@@ -1,0 +1,61 @@
+// 37. Every tmpfs has a size and an inode cap. Run with --disk 16M; tries 64 MiB and 40,000 files.
+#include <sys/statvfs.h>
+
+#include "mounts.h"
+
+static void fill(const char* directory) {
+  static char block[1 << 20];
+  char path[128];
+  snprintf(path, sizeof path, "%s/victim37", directory);
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) return;
+  long written = 0;
+  ssize_t got;
+  while (written < (64l << 20) && (got = write(fd, block, sizeof block)) > 0) written += got;
+  // One file may be bounded by RLIMIT_FSIZE where the file system is not: go on in a second one.
+  char second[140];
+  snprintf(second, sizeof second, "%s.2", path);
+  int more = open(second, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  while (more >= 0 && written < (64l << 20) && (got = write(more, block, sizeof block)) > 0) written += got;
+  close(fd);
+  close(more);
+  unlink(path);
+  unlink(second);
+  if (written >= (64l << 20)) BREACH("%ld MiB fit into %s\n", written >> 20, directory);
+}
+
+static void crowd(const char* directory) {
+  char path[128];
+  int made = 0;
+  for (; made < 40000; ++made) {
+    snprintf(path, sizeof path, "%s/v37-%d", directory, made);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0) break;
+    close(fd);
+  }
+  for (int i = 0; i < made; ++i) {
+    snprintf(path, sizeof path, "%s/v37-%d", directory, i);
+    unlink(path);
+  }
+  if (made >= 40000) BREACH("%d files fit into %s\n", made, directory);
+}
+
+int main(void) {
+  victim_begin();
+  signal(SIGXFSZ, SIG_IGN);
+  FILE* mounts = open_mounts();
+  struct mount_line line;
+  while (next_mount(mounts, &line)) {
+    struct statvfs info;
+    if (strcmp(line.type, "tmpfs") != 0 || has_flag(line.flags, "ro")) continue;
+    if (statvfs(line.point, &info) < 0) continue;
+    if (info.f_blocks == 0) BREACH("the tmpfs on %s has no size cap\n", line.point);
+    if (info.f_files == 0) BREACH("the tmpfs on %s has no inode cap\n", line.point);
+    if ((unsigned long long)info.f_blocks * info.f_frsize > (64ull << 20))
+      BREACH("the tmpfs on %s holds %llu MiB\n", line.point, (unsigned long long)info.f_blocks * info.f_frsize >> 20);
+  }
+  static const char* const places[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
+  for (size_t i = 0; i < sizeof places / sizeof *places; ++i) fill(places[i]);
+  crowd("/tmp");
+  HELD();
+}

@@ -1,0 +1,27 @@
+// 60, second half: the process limit holds and fork fails with EAGAIN. Run with --pids 32; tries 300.
+#include "victim.h"
+
+int main(void) {
+  victim_begin();
+  enum { kMost = 300 };
+  static pid_t children[kMost];
+  int count = 0, error = 0;
+  for (; count < kMost; ++count) {
+    pid_t child = fork();
+    if (child < 0) {
+      error = errno;
+      break;
+    }
+    if (child == 0) {
+      alarm(10);
+      for (;;) pause();
+    }
+    children[count] = child;
+  }
+  for (int i = 0; i < count; ++i) kill(children[i], SIGKILL);
+  for (int i = 0; i < count; ++i) waitpid(children[i], NULL, 0);
+  if (count >= kMost) BREACH("%d processes could be made\n", count);
+  if (count > 32) BREACH("%d processes fit into a limit of 32\n", count);
+  if (error != EAGAIN) BREACH("fork failed with %s, not EAGAIN\n", strerror(error));
+  HELD();
+}
