@@ -6,8 +6,8 @@
 
 #include <array>
 
-#ifndef CLOCHE_INSTALL_PREFIX
-#define CLOCHE_INSTALL_PREFIX "/usr/local"
+#ifndef CLOCHE_INSTALL_LIBEXEC
+#define CLOCHE_INSTALL_LIBEXEC "/usr/local/libexec/cloche"
 #endif
 
 namespace cloche::host {
@@ -41,7 +41,7 @@ std::vector<std::string> default_init_candidates(const std::string& root) {
       candidates.push_back(folder + "/../libexec/cloche/cloche-init");
     }
   }
-  candidates.emplace_back(CLOCHE_INSTALL_PREFIX "/libexec/cloche/cloche-init");
+  candidates.emplace_back(CLOCHE_INSTALL_LIBEXEC "/cloche-init");
   return candidates;
 }
 

@@ -57,11 +57,9 @@ bool counts_cpu(const HostFacts& host) {
   return has(host, Controller::kPids) || has(host, Controller::kMemory) || has(host, Controller::kCpu);
 }
 
-// What can kill a whole cgroup: one file in version 2; in version 1 a list of processes that is read until it is empty,
-// frozen if possible so that it cannot grow meanwhile.
+// What can kill a whole cgroup: one file in version 2; in version 1 a list of processes that is read until it is empty.
 std::string cgroup_killer(const HostFacts& host) {
   if (host.cgroup.version == Version::kV2) return host.cgroup_kill ? "cgroup.kill" : "cgroup v2 process list";
-  if (has(host, Controller::kFreezer)) return "cgroup v1 freezer";
   return has(host, Controller::kPids) ? "cgroup v1 process list" : "";
 }
 
@@ -108,7 +106,8 @@ void identity(Table& table, const HostFacts& host, std::string_view how) {
   if (host.is_root && host.uid_span >= kOwnUidSpan) {
     table.held(G::kIdentity, "a host uid of its own");
   } else if (host.is_root) {
-    table.weak(G::kIdentity, "no host uid of its own can be mapped", hints::own_uid(host));
+    // Never the engine's own uid: that one is root here.
+    table.absent(G::kIdentity, "no host uid of its own can be mapped", hints::own_uid(host));
   } else if (host.supplementary_groups > 0) {
     table.weak(G::kIdentity,
                fmt::format("your uid, with {} supplementary group{}", host.supplementary_groups,
@@ -169,12 +168,8 @@ std::vector<Offer> bwrap_offers(const HostFacts& host) {
   namespaced(table, host);
   identity(table, host, "one-entry map, ");
   table.held(G::kFileSystem, "bwrap's mount namespace and root");
-  if (host.proc_mountable) {
-    // bwrap mounts procfs without subset=pid, so kernel settings stay readable in it.
-    table.weak(G::kProcView, "whole procfs of the pid namespace", hints::native_proc());
-  } else {
-    table.held(G::kProcView, "no /proc at all");
-  }
+  // bwrap mounts procfs without subset=pid; the launch covers what the native tier would not show.
+  table.held(G::kProcView, host.proc_mountable ? "fresh procfs, kernel files covered" : "no /proc at all");
   table.weak(G::kDisk, "tmpfs with size cap, no inode cap", hints::native_disk());
   return table.take();
 }
@@ -215,9 +210,8 @@ void process_files(Table& table, const HostFacts& host) {
 
 void process_network(Table& table, const HostFacts& host) {
   if (host.seccomp_filter) {
-    table.held(G::kNetwork, host.landlock_abi >= kLandlockScopes ? "no inet sockets by filter, abstract sockets scoped"
-                            : host.landlock_abi >= kLandlockTcp  ? "no inet or unix sockets by filter, TCP by Landlock"
-                                                                 : "no inet or unix sockets by filter");
+    table.held(G::kNetwork, host.landlock_abi >= kLandlockTcp ? "no inet or unix sockets by filter, TCP by Landlock"
+                                                              : "no inet or unix sockets by filter");
   } else {
     table.absent(G::kNetwork, "host's network", hints::seccomp());
   }
@@ -233,6 +227,10 @@ std::vector<Offer> process_offers(const HostFacts& host) {
   process_files(table, host);
   process_network(table, host);
   identity(table, host, "");
+  if (!host.is_root) {
+    // Only privilege can empty the bounding set; no_new_privs makes what is in it unreachable.
+    table.weak(G::kCapabilities, "own sets empty, bounding set kept but unreachable by no_new_privs", hints::namespaces());
+  }
   if (has(host, Controller::kPids)) {
     table.held(G::kPids, cgroup_name(host, "pids") + " and RLIMIT_NPROC");
   } else if (host.is_root && host.uid_span >= kOwnUidSpan) {

@@ -143,7 +143,7 @@ TEST(Offers, MaskedProcMeansNoProcAndIsStillHeld) {
 TEST(Offers, BwrapCannotCapInodesNorHideKernelSettings) {
   const HostFacts host = samples::root_v1();
   EXPECT_EQ(standing(Backend::kBwrap, host, Guarantee::kDisk), Standing::kWeakened);
-  EXPECT_EQ(standing(Backend::kBwrap, host, Guarantee::kProcView), Standing::kWeakened);
+  EXPECT_EQ(standing(Backend::kBwrap, host, Guarantee::kProcView), Standing::kHeld);
   EXPECT_EQ(standing(Backend::kNamespace, host, Guarantee::kDisk), Standing::kHeld);
 }
 

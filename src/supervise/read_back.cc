@@ -182,7 +182,8 @@ class Judge {
     const MountReading* proc = mount("/proc");
     if (proc == nullptr) return {true, "no /proc"};
     const bool processes_only = proc->has("subset=pid") && proc->has("ro");
-    const bool masked = mount("/proc/sys") != nullptr && mount("/proc/sysrq-trigger") != nullptr;
+    const MountReading* settings = mount("/proc/sys");
+    const bool masked = settings != nullptr && settings->type == "tmpfs" && settings->has("ro");
     return {processes_only || masked, processes_only ? "subset=pid, read-only" : masked ? "kernel files masked" : proc->super_options};
   }
 

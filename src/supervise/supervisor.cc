@@ -51,9 +51,11 @@ Run* Supervisor::add(Plan plan, RunWiring wiring, std::string id, std::function<
   return raw;
 }
 
-Run* Supervisor::find(const std::string& id) {
-  auto it = runs_.find(id);
-  return it == runs_.end() ? nullptr : it->second.get();
+void Supervisor::kill_all() {
+  for (const auto& [id, run] : runs_) {
+    run->cancel();
+    run->cancel();
+  }
 }
 
 Status Supervisor::step(Clock::time_point until) {

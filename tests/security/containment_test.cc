@@ -20,6 +20,7 @@ class HeldTest : public testing::Test {
   void TestBody() override {
     const Stage stage(lane_);
     ASSERT_EQ(stage.problem(), "");
+    ASSERT_TRUE(stage.has("cloche")) << "cloche is not built";
     const auto command = stage.cloche_run(cellar_, case_.options, case_.victim, case_.args);
     const Ended ended = run(stage.among_bait(case_.bait, command), stage.environment());
     EXPECT_TRUE(ended.in_time);

@@ -226,6 +226,7 @@ class ProbeTest : public testing::Test {
   void TestBody() override {
     const Stage stage(lane_);
     ASSERT_EQ(stage.problem(), "");
+    ASSERT_TRUE(stage.has("cloche")) << "cloche is not built";
     probe_.body({stage, lane_, cellar_, fmt::format("token-{}-{}", ::getpid(), probe_.number)});
   }
 

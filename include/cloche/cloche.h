@@ -1,0 +1,121 @@
+// Cloche as a library: run code that nobody vouches for, from inside your own program.
+//
+//   auto runtime = cloche::Runtime::create({});
+//   auto policy = cloche::PolicyBuilder("untrusted").limit("memory", "256M").build();
+//   cloche::RunResult result = (*runtime)->run(*policy, {.script = "print(6 * 7)", .language = "python"});
+//
+// One Runtime has one supervising thread, which serves any number of runs at once. It installs no signal handler, sends
+// your program no SIGCHLD, and its children are not reaped by your waitpid(-1). Every function may be called from any
+// thread. Needs the C++23 standard library and nothing else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cloche {
+
+struct Policy;
+
+// A checked policy; cheap to copy, shared between runs.
+class PolicyHandle {
+ public:
+  const Policy& value() const { return *policy_; }
+
+ private:
+  friend class PolicyBuilder;
+  explicit PolicyHandle(std::shared_ptr<const Policy> policy) : policy_(std::move(policy)) {}
+  std::shared_ptr<const Policy> policy_;
+};
+
+// Starts from a preset ("untrusted", "adapter", "dev") or from TOML. Keeps its first error; build() returns it, and
+// rejects contradictions.
+class PolicyBuilder {
+ public:
+  explicit PolicyBuilder(std::string_view preset);
+  static PolicyBuilder from_toml(std::string_view text, std::string_view name = "policy");
+  ~PolicyBuilder();
+  PolicyBuilder(PolicyBuilder&&) noexcept;
+  PolicyBuilder& operator=(PolicyBuilder&&) noexcept;
+
+  PolicyBuilder& limit(std::string_view name, std::string_view value);    // limit("memory", "256M") is limits.memory
+  PolicyBuilder& set(std::string_view key, std::string_view value);       // any scalar key of the policy file
+  PolicyBuilder& read(std::string path);                                  // absolute; appears at the same path
+  PolicyBuilder& write(std::string path);
+  PolicyBuilder& exec(std::string path);
+  PolicyBuilder& env(std::string name, std::string value);
+  std::expected<PolicyHandle, std::string> build();
+
+ private:
+  struct State;
+  PolicyBuilder();
+  std::unique_ptr<State> state_;
+};
+
+// Either a program (argv), or a script with its language; argv are then the script's arguments.
+struct RunRequest {
+  std::vector<std::string> argv = {};
+  std::string script = {};
+  std::string language = {};    // python, node, sh, bash, ruby, perl, lua
+  std::string input = {};       // the guest's stdin
+  bool cancellable = false;     // you hold the handle: no wall limit unless the policy names one
+  std::function<void(std::string_view)> on_stdout = {};  // live, on the supervising thread; must not block
+  std::function<void(std::string_view)> on_stderr = {};
+};
+
+struct RunResult {
+  std::string id;
+  std::string outcome;  // "exited", "wall", "oom", "refused", ...: docs/report.md has them all
+  std::string message;  // one sentence
+  std::string hint;     // what to do about it; may be empty
+  int exit_code = 125;  // as `cloche run` would end: the guest's own, 124, 125, 126, 130, 137
+  std::string out;      // the last bytes of stdout and stderr
+  std::string err;
+  std::string report;   // the whole report as JSON
+
+  bool ok() const { return outcome == "exited" && exit_code == 0; }
+};
+
+class RunHandle {
+ public:
+  const std::string& id() const;
+  RunResult wait() const;     // any number of times, from any thread
+  bool done() const;
+  void cancel() const;        // TERM, grace, KILL; a second call kills at once
+
+ private:
+  friend class Runtime;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct RuntimeOptions {
+  std::string init_path = {};          // of cloche-init; empty: where it was installed
+  std::size_t tail_bytes = 64 * 1024;  // kept per stream in the result
+};
+
+class Runtime {
+ public:
+  static std::expected<std::unique_ptr<Runtime>, std::string> create(const RuntimeOptions& options);
+  // Kills what still runs and waits for it. Nothing outlives a Runtime.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  RunHandle start(const PolicyHandle& policy, RunRequest request);
+  RunResult run(const PolicyHandle& policy, RunRequest request) { return start(policy, std::move(request)).wait(); }
+  std::size_t active() const;
+
+ private:
+  struct State;
+  Runtime();
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cloche

@@ -1,0 +1,218 @@
+// Runtime: the library's door. A queue and one thread around a Supervisor; the thread is the parent of every cell, so
+// that no cell dies because some other thread of the host program ends.
+#include <sys/eventfd.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "cloche/cloche.h"
+#include "engine/engine.h"
+#include "engine/program.h"
+#include "engine/script.h"
+#include "host/probe.h"
+#include "report/json.h"
+#include "sys/file.h"
+
+extern "C" char** environ;
+
+namespace cloche {
+
+struct RunHandle::State {
+  std::string id;
+  Fd cancel;  // eventfd; each write is one cancel
+  Fd input;   // memfd with the guest's stdin
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  bool done = false;
+  RunResult result;
+
+  void finish(const Report& report) {
+    std::lock_guard lock(mutex);
+    result = {report.id, std::string(to_string(report.outcome.kind)), report.outcome.message, report.outcome.hint,
+              exit_code(report.outcome), report.out.tail, report.err.tail, to_json(report)};
+    done = true;
+    changed.notify_all();
+  }
+};
+
+const std::string& RunHandle::id() const { return state_->id; }
+
+RunResult RunHandle::wait() const {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->done; });
+  return state_->result;
+}
+
+bool RunHandle::done() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->done;
+}
+
+void RunHandle::cancel() const {
+  if (state_->cancel.valid()) ::eventfd_write(state_->cancel.get(), 1);
+}
+
+struct Runtime::State {
+  struct Job {
+    PolicyHandle policy;
+    RunRequest request;
+    std::shared_ptr<RunHandle::State> handle;
+  };
+
+  HostFacts host;
+  std::size_t tail_bytes = 0;
+  Fd wake;
+  std::mutex mutex;
+  std::deque<Job> queue;
+  bool stopping = false;
+  std::atomic<std::size_t> active{0};
+  std::thread thread;
+
+  void loop();
+  void launch(Supervisor& supervisor, Job job);
+  Result<Request> to_request(const Job& job) const;
+};
+
+Result<Request> Runtime::State::to_request(const Job& job) const {
+  Request out;
+  out.id = job.handle->id;
+  out.argv = job.request.argv;
+  out.cancellable = job.request.cancellable;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view pair(*entry);
+    const std::size_t equals = pair.find('=');
+    if (equals != std::string_view::npos) out.env.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  if (auto home = out.env.find("HOME"); home != out.env.end()) out.home = home->second;
+  const Policy& policy = job.policy.value();
+  if (!job.request.language.empty() || !job.request.script.empty()) {
+    CLOCHE_TRY_ASSIGN(out.script, script_from_text(job.request.script, job.request.language,
+                                                   {.memory = policy.limits.memory, .exec_grants = policy.files.exec}));
+    return out;
+  }
+  if (out.argv.empty()) return fail(ErrorCode::kInvalidInput, "request", "neither a program nor a script was given");
+  CLOCHE_TRY_ASSIGN(out.program, resolve_program(out.argv.front(), {.exec_grants = policy.files.exec, .cwd = "/"}));
+  return out;
+}
+
+void Runtime::State::launch(Supervisor& supervisor, Job job) {
+  const Policy& policy = job.policy.value();
+  auto request = to_request(job);
+  Request plain;
+  plain.id = job.handle->id;
+  plain.argv = job.request.argv;
+  auto plan = request ? make_plan(policy, *request, host) : Result<Plan>(std::unexpected(request.error()));
+  if (!plan) {
+    job.handle->finish(refusal(plain, policy, plan.error()));
+    return;
+  }
+  RunWiring wiring;
+  wiring.cancel_fd = job.handle->cancel.get();
+  wiring.stdin_fd = job.handle->input.valid() ? job.handle->input.get() : -1;
+  wiring.on_out = std::move(job.request.on_stdout);
+  wiring.on_err = std::move(job.request.on_stderr);
+  wiring.tail_bytes = tail_bytes;
+  ++active;
+  supervisor.add(std::move(*plan), std::move(wiring), job.handle->id, [this, handle = job.handle](Report report) {
+    --active;
+    handle->finish(report);
+  });
+}
+
+void Runtime::State::loop() {
+  auto supervisor = Supervisor::make(host, start_cell);
+  Poller::Watch wake_watch;
+  if (supervisor) {
+    auto watch = (*supervisor)->poller().watch(wake.get(), EPOLLIN, [this](std::uint32_t) {
+      eventfd_t ignored = 0;
+      ::eventfd_read(wake.get(), &ignored);
+    });
+    if (watch) wake_watch = std::move(*watch);
+  }
+  for (;;) {
+    std::deque<Job> jobs;
+    {
+      std::lock_guard lock(mutex);
+      if (stopping) break;
+      jobs.swap(queue);
+    }
+    for (Job& job : jobs) {
+      if (supervisor) {
+        launch(**supervisor, std::move(job));
+      } else {
+        Request plain;
+        plain.id = job.handle->id;
+        job.handle->finish(refusal(plain, job.policy.value(), supervisor.error()));
+      }
+    }
+    if (!supervisor || !(*supervisor)->step(Clock::time_point::max())) {
+      eventfd_t ignored = 0;
+      ::eventfd_read(wake.get(), &ignored);  // blocks: nothing can run, so only new jobs matter
+    }
+  }
+  if (!supervisor) return;
+  // Whatever still runs is killed, and its handle told.
+  (*supervisor)->kill_all();
+  while ((*supervisor)->active() > 0) {
+    if (!(*supervisor)->step(Clock::time_point::max())) break;
+  }
+}
+
+Runtime::Runtime() : state_(std::make_unique<State>()) {}
+
+std::expected<std::unique_ptr<Runtime>, std::string> Runtime::create(const RuntimeOptions& options) {
+  std::unique_ptr<Runtime> out(new Runtime);
+  State& state = *out->state_;
+  ProbeOptions probing = probe_options_from_environment();
+  if (!options.init_path.empty()) probing.init_override = options.init_path;
+  state.host = probe(probing);
+  state.tail_bytes = options.tail_bytes;
+  if (state.host.set_uid_program) return std::unexpected("Cloche refuses to run in a set-uid program");
+  state.wake = Fd(::eventfd(0, EFD_CLOEXEC));
+  if (!state.wake.valid()) return std::unexpected("no descriptor left for the runtime");
+  state.thread = std::thread([&state] { state.loop(); });
+  return out;
+}
+
+Runtime::~Runtime() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  ::eventfd_write(state_->wake.get(), 1);
+  if (state_->thread.joinable()) state_->thread.join();
+  for (State::Job& job : state_->queue) {
+    Request plain;
+    plain.id = job.handle->id;
+    job.handle->finish(refusal(plain, job.policy.value(), {ErrorCode::kSystem, "runtime", 0, "the runtime was shut down", {}}));
+  }
+}
+
+RunHandle Runtime::start(const PolicyHandle& policy, RunRequest request) {
+  RunHandle handle;
+  handle.state_ = std::make_shared<RunHandle::State>();
+  handle.state_->id = make_run_id();
+  handle.state_->cancel = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!request.input.empty()) {
+    if (auto memfd = sys::make_memfd("cloche-input", request.input)) {
+      ::lseek(memfd->get(), 0, SEEK_SET);
+      handle.state_->input = std::move(*memfd);
+    }
+  }
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->queue.push_back({policy, std::move(request), handle.state_});
+  }
+  ::eventfd_write(state_->wake.get(), 1);
+  return handle;
+}
+
+std::size_t Runtime::active() const { return state_->active; }
+
+}  // namespace cloche
