@@ -215,6 +215,12 @@ int run_identity_step(Cell& cell, const wire::Step& step) {
 
 void run_dropped(char** args) {
   if (args[0] == nullptr || args[1] == nullptr) _exit(125);
+  // The engine sends the spec (for the init further in) when this process is in its cgroup: what is forked before that
+  // would stay outside.
+  struct pollfd control = {wire::kControlFd, POLLIN, 0};
+  while (poll(&control, 1, -1) < 0 && errno == EINTR) {
+  }
+  if ((control.revents & POLLIN) == 0) _exit(125);
   int error = 0;
   if (strcmp(args[0], "-") != 0) {
     long id = strtol(args[0], nullptr, 10) + getpid();

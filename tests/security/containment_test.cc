@@ -50,7 +50,7 @@ class RemovedTest : public testing::Test {
       if (case_.number == 20) bait.push_back("--groups");
       if (case_.number == 16) bait.push_back("--subreaper");
       auto extra = stage.environment();
-      extra["BAIT_ENGINE"] = stage.victim(case_.victim);
+      extra["BAIT_ENGINE"] = stage.path("bin/cloche-init");  // the user owns it
       ended = run(stage.among_bait(bait, {stage.victim(case_.victim)}), extra);
     } else {
       const auto command = stage.weakened(removal_, case_.options, case_.victim, case_.args);
