@@ -29,7 +29,7 @@ add_link_options(-Wl,--gc-sections)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 reports overlapping copies inside std::string where there are none (GCC bug 105651).
-  add_compile_options(-Wno-restrict)
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
 endif()
 
 if(CLOCHE_SANITIZE)

@@ -9,9 +9,10 @@
 #include <cstdlib>
 
 #include "base/units.h"
+#include "engine/script.h"
 #include "policy/check.h"
-#include "policy/env_names.h"
 #include "policy/overrides.h"
+#include "policy/presets.h"
 
 namespace cloche::cli {
 namespace {
@@ -124,6 +125,13 @@ Status check_combinations(const RunArgs& args) {
   if (p.has("--policy") && p.has("--preset")) {
     return usage("command line", "--policy and --preset exclude each other",
                  "write extends = \"PRESET\" in the policy file");
+  }
+  if (p.has("--preset")) CLOCHE_TRY(preset(p.value("--preset")));
+  if (p.has("--lang")) CLOCHE_TRY(check_language(p.value("--lang")));
+  if (p.has("--policy") && ::access(p.value("--policy").c_str(), R_OK) != 0) {
+    return std::unexpected(Error{ErrorCode::kInvalidInput, "--policy", errno,
+                                 fmt::format("{} cannot be read", shown_text(p.value("--policy"))),
+                                 "name a TOML file; `cloche policy presets` lists what needs none"});
   }
   if (p.operands.empty()) {
     return usage("command line", "there is nothing to run", "name a script, or a command after --");

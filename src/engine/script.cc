@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <span>
 
 #include "base/fd.h"
@@ -162,6 +161,11 @@ Result<std::string> read_script(const std::string& path) {
     return fail(ErrorCode::kInvalidInput, std::string(kStep), fmt::format("{} is not a regular file", shown_text(path)),
                 "give the script on standard input: cloche run --lang NAME -");
   }
+  char magic[4] = {};
+  if (::pread(file.get(), magic, sizeof magic, 0) == sizeof magic && std::string_view(magic, 4) == "\x7f" "ELF") {
+    return fail(ErrorCode::kInvalidInput, std::string(kStep), fmt::format("{} is a program, not a script", shown_text(path)),
+                "run it with: cloche run --exec DIR -- /absolute/path, where DIR is its directory");
+  }
   const auto too_large = [&path] {
     return fail(ErrorCode::kInvalidInput, std::string(kStep),
                 fmt::format("{} is larger than {}", shown_text(path), to_text(kMaxScript)),
@@ -233,6 +237,11 @@ Result<Script> with_hash_bang(Script script, const std::string& path, const Scri
 
 }  // namespace
 
+Status check_language(std::string_view name) {
+  CLOCHE_TRY(language_named(name));
+  return {};
+}
+
 std::string safe_script_name(std::string_view path) {
   std::string name;
   for (const char c : base_name(path)) {
@@ -253,11 +262,6 @@ Result<Script> script_from_file(const std::string& path, std::string_view langua
   Script script;
   script.name = safe_script_name(path);
   CLOCHE_TRY_ASSIGN(script.text, read_script(path));
-  if (script.text.starts_with("\x7f"
-                              "ELF")) {
-    return fail(ErrorCode::kInvalidInput, std::string(kStep), fmt::format("{} is a program, not a script", shown_text(path)),
-                "run it with: cloche run --exec DIR -- /absolute/path, where DIR is its directory");
-  }
   if (!language.empty()) {
     CLOCHE_TRY_ASSIGN(const Language* named, language_named(language));
     return with_language(std::move(script), *named, context);

@@ -27,6 +27,9 @@ Result<Script> script_from_file(const std::string& path, std::string_view langua
 // For a text that has no file; the language is required.
 Result<Script> script_from_text(std::string text, std::string_view language, const ScriptContext& context);
 
+// Whether a language of that name is known; the error names the nearest.
+Status check_language(std::string_view name);
+
 // The file's name as it appears in the cell: nothing in it can be taken for an option or leave its directory.
 std::string safe_script_name(std::string_view path);
 

@@ -137,7 +137,7 @@ void read_spec(Cell& cell) {
   sigprocmask(SIG_SETMASK, &child, nullptr);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
-  watch(cell, guest);
+  watch(guest);
 }
 
 }  // namespace

@@ -70,8 +70,9 @@ int signal_descendants(int signal) {
   return signalled;
 }
 
-void signal_tree(const Cell& cell, int signal) {
-  if (cell.spec.header().tree_kill == 0) {
+void signal_tree(int signal) {
+  // "Everybody" means the cell only if this is a pid namespace's first process; anywhere else it would mean the host.
+  if (getpid() == 1) {
     kill(-1, signal);
     // A stopped process never sees TERM until it is continued.
     if (signal != SIGKILL) kill(-1, SIGCONT);
@@ -94,8 +95,8 @@ void signal_tree(const Cell& cell, int signal) {
   }
 }
 
-[[noreturn]] void finish(const Cell& cell, int code) {
-  if (cell.spec.header().tree_kill != 0) signal_tree(cell, SIGKILL);
+[[noreturn]] void finish(int code) {
+  if (getpid() != 1) signal_tree(SIGKILL);
   _exit(code);
 }
 
@@ -118,7 +119,7 @@ void tell_exit(int status) {
 
 }  // namespace
 
-void watch(Cell& cell, int guest_pid) {
+void watch(int guest_pid) {
   // Init keeps nothing open but the control socket: not the guest's pipes, whose end the engine waits for.
   int child_fd = -1;
   sigset_t child;
@@ -136,10 +137,10 @@ void watch(Cell& cell, int guest_pid) {
     for (int pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
       if (pid != guest_pid) continue;
       tell_exit(status);
-      finish(cell, 0);
+      finish(0);
     }
     struct pollfd events[2] = {{wire::kControlFd, POLLIN, 0}, {child_fd, POLLIN, 0}};
-    if (poll(events, 2, -1) < 0 && errno != EINTR) finish(cell, 125);
+    if (poll(events, 2, -1) < 0 && errno != EINTR) finish(125);
     if ((events[1].revents & POLLIN) != 0) {
       struct signalfd_siginfo info;
       while (read(child_fd, &info, sizeof info) > 0) {
@@ -147,8 +148,8 @@ void watch(Cell& cell, int guest_pid) {
     }
     if (events[0].revents == 0) continue;
     uint32_t none = 0;
-    if (receive_message(message, nullptr, 0, none) != 0) finish(cell, 125);  // the engine is gone
-    if (message.kind == wire::MessageKind::kTerminate) signal_tree(cell, message.number);
+    if (receive_message(message, nullptr, 0, none) != 0) finish(125);  // the engine is gone
+    if (message.kind == wire::MessageKind::kTerminate) signal_tree(message.number);
   }
 }
 

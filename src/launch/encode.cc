@@ -71,7 +71,6 @@ std::string encode(const Plan& plan, const EncodeOptions& options) {
   header.tty_rows = options.tty_rows;
   header.tty_cols = options.tty_cols;
   header.stdio_count = options.stdio_count;
-  header.tree_kill = plan.tier == Tier::kProcess ? 1 : 0;
   header.mount_count = static_cast<std::uint32_t>(plan.host_mounts.size());
 
   std::string out;

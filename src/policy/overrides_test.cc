@@ -97,6 +97,10 @@ TEST(Overrides, P3_AMisspeltLimitIsNotIgnored) {
   EXPECT_EQ(env_error({{"CLOCHE_SOMETHING_ELSE", "x"}, {"PATH", "/bin"}, {"CLOCHE", "y"}}), "(accepted)");
 }
 
+TEST(Overrides, AFailedOverrideChangesNothing) {
+  EXPECT_NE(env_error({{"CLOCHE_LIMITS_FILES", "99"}, {"CLOCHE_LIMITS_PIDS", "0"}}), "(accepted)");
+}
+
 TEST(Overrides, ListsAndFileKeysAreNotScalars) {
   Policy policy;
   for (const char* key : {"version", "extends", "weaken", "files.read", "env.pass", "env.set"}) {

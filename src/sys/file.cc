@@ -33,11 +33,11 @@ int remove_below(int parent, const char* name, int depth) {
   int dir = ::openat(parent, name, kFlags);
   if (dir < 0) {
     // A guest may have taken its own permissions away.
-    ::fchmodat(parent, name, 0700, 0);
+    (void)!::fchmodat(parent, name, 0700, 0);
     dir = ::openat(parent, name, kFlags);
     if (dir < 0) return errno;
   }
-  ::fchmod(dir, 0700);
+  (void)!::fchmod(dir, 0700);
   DIR* list = ::fdopendir(dir);
   if (list == nullptr) {
     int error = errno;

@@ -84,7 +84,6 @@ struct SpecHeader {
   uint32_t tty_rows;
   uint32_t tty_cols;
   uint32_t stdio_count;  // of the descriptors received after the spec, this many become 0, 1, 2, ...
-  uint32_t tree_kill;    // 0: pid namespace (kill -1); 1: walk /proc below init
   uint32_t mount_count;  // detached mounts; those that do not fit the first message follow in kFds messages
 };
 

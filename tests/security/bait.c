@@ -169,7 +169,7 @@ static void clean_up(const struct options* options, pid_t target) {
   if (getenv("BAIT_MQ")) mq_unlink(getenv("BAIT_MQ"));
   if (options->evil_dev == NULL) unlink(bait("BAIT_SHM"));
   unlink(bait("BAIT_SOCKET"));
-  kill(target, SIGKILL);
+  if (target > 1) kill(target, SIGKILL);
   waitpid(target, NULL, 0);
 }
 
@@ -277,9 +277,14 @@ int main(int argc, char** argv) {
     export_number("BAIT_TTY_INODE", info.st_ino);
     export_number("BAIT_TTY_FS", info.st_dev);
   }
+  pid_t self = getpid();
   pid_t target = fork();
+  if (target < 0) die("fork");
   if (target == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != self) _exit(0);  // the parent was gone before its death could be signalled
+    alarm(120);
+    for (int fd = 0; fd < 3; ++fd) close(fd);  // or whoever reads our output would wait for this process, too
     for (;;) pause();
   }
   lay_out(&options, target);
@@ -292,7 +297,7 @@ int main(int argc, char** argv) {
   if (child == 0) become(&options, argv + first, target, terminal);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    if (g_stop) kill(child, SIGKILL);
+    if (g_stop && child > 1) kill(child, SIGKILL);
   }
   if (options.evil_proc && proc_was_written()) printf("breached: the engine wrote into a /proc that is none\n");
   clean_up(&options, target);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,6 +92,11 @@ std::vector<std::string> descriptors_of(pid_t pid) {
     out.push_back(fs::read_symlink(at->path(), gone).string());
   }
   return out;
+}
+
+Killed kill_one(pid_t pid) {
+  if (pid <= 1 || pid == ::getpid()) return Killed::kNo;
+  return ::kill(pid, SIGKILL) == 0 ? Killed::kYes : Killed::kNo;
 }
 
 bool all_gone(const std::string& token) {

@@ -21,6 +21,11 @@ pid_t parent_of(pid_t pid);
 // Targets of /proc/PID/fd/*.
 std::vector<std::string> descriptors_of(pid_t pid);
 
+// SIGKILL to one process that is known to be ours. Anything but a single, positive pid above 1 is refused: kill(-1) and
+// kill(0) reach every process of the machine or of the group, and "not found" must never turn into that.
+enum class Killed : unsigned char { kYes, kNo };
+Killed kill_one(pid_t pid);
+
 // Polls until nothing with the token lives any more; false after a few seconds. A kill is asynchronous: what is
 // asserted is that everything goes, not how fast.
 bool all_gone(const std::string& token);

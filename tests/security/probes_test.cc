@@ -1,7 +1,6 @@
 // Properties that only show from outside: the host looks at /proc and cgroupfs while a cell runs and after it ended.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,7 +71,7 @@ void cell_dies_with_engine(const Site& site) {
   ASSERT_GE(guests_with(site.token).size(), 4u);
   const pid_t engine = site.engine();
   ASSERT_GT(engine, 0);
-  ASSERT_EQ(::kill(engine, SIGKILL), 0);
+  ASSERT_EQ(kill_one(engine), Killed::kYes);
   EXPECT_TRUE(all_gone(site.token)) << "processes outlive the engine";
   (void)running.finish();
 }
@@ -87,7 +86,7 @@ void cell_dies_with_its_init(const Site& site) {
   const auto is_init = [](pid_t pid) { return status_field(pid, "NSpid").ends_with("\t1"); };
   while (init > 1 && !is_init(init)) init = parent_of(init);
   ASSERT_GT(init, 1);
-  ASSERT_EQ(::kill(init, SIGKILL), 0);
+  ASSERT_EQ(kill_one(init), Killed::kYes);
   EXPECT_TRUE(all_gone(site.token));
   EXPECT_NE(running.finish().code, 0);
 }
@@ -103,9 +102,12 @@ void nothing_stays_behind(const Site& site) {
 void engine_is_not_dumpable(const Site& site) {
   Running running = site.start({}, "idle");
   ASSERT_TRUE(running.saw("READY")) << running.finish().output;
-  const Ended ended = site.end({site.stage.victim("25_trace_engine"), std::to_string(site.engine())});
+  // Its own stage: the first bait's directory is in use.
+  const Stage second(site.lane);
+  const Ended ended = run(second.among_bait({}, {second.victim("25_trace_engine"), std::to_string(site.engine())}),
+                          second.environment());
   EXPECT_EQ(ended.code, site.lane == Lane::kRoot ? 77 : 0) << ended.output;
-  ::kill(site.engine(), SIGKILL);
+  (void)kill_one(site.engine());
 }
 
 void refuses_to_run_set_uid(const Site& site) {
@@ -127,7 +129,7 @@ void pivots_instead_of_chroot(const Site& site) {
   if (seen == Seen::kCannot) {
     EXPECT_NE(::geteuid(), 0u) << "root could not enter the cell's mount namespace";
   }
-  ::kill(site.engine(), SIGKILL);
+  (void)kill_one(site.engine());
 }
 
 void writes_only_to_a_real_proc(const Site& site) {
@@ -149,7 +151,7 @@ void cells_cannot_reach_each_other(const Site& site) {
       run(second.among_bait({}, second.cloche_run(site.cellar, {}, "57_two_cells", {"reach", site.token})),
           second.environment());
   EXPECT_EQ(ended.code, 0) << ended.output;
-  ::kill(site.engine(), SIGKILL);
+  (void)kill_one(site.engine());
 }
 
 void limits_kill_every_descendant(const Site& site) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
@@ -125,8 +126,9 @@ std::vector<std::string> Stage::among_bait(const std::vector<std::string>& bait,
 
 std::vector<std::string> Stage::cloche_run(Cellar cellar, const std::vector<std::string>& options,
                                            const std::string& victim_name, const std::vector<std::string>& args) const {
-  std::vector<std::string> out{path("bin/cloche"), "run",    "--quiet", "--policy",  path("policy.toml"), "--exec",
-                               path("victims"),    "--wall", "20s",     "--backend", to_string(cellar)};
+  std::vector<std::string> out{path("bin/cloche"), "run",           "--quiet",   "--policy",       path("policy.toml"),
+                               "--exec",           path("victims"), "--backend", to_string(cellar)};
+  if (std::ranges::find(options, "--wall") == options.end()) out.insert(out.end(), {"--wall", "20s"});
   // Without delegated cgroups an ordinary user has only rlimits; the policy has to say that this is enough.
   if (lane_ == Lane::kUser && !delegated()) out.insert(out.end(), {"--set", "limits.mode=best-effort"});
   append(out, options);

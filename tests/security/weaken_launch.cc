@@ -1,6 +1,7 @@
 // Launches a plan as it stands. No read-back: the point is to run what an engine would refuse.
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,7 +91,8 @@ int launch_and_wait(const Plan& plan, const HostFacts& host) {
   const int code = watch(plan, *cell);
   while (cell->out.valid() && pump(cell->out) && errno != EAGAIN) continue;
   // The first process is the pid namespace's init: its death takes the rest.
-  ::kill(cell->process.pid, SIGKILL);
+  // A pidfd, never a number: a pid of 0 or -1 would be a signal to everybody.
+  ::syscall(SYS_pidfd_send_signal, cell->process.pidfd.get(), SIGKILL, nullptr, 0);
   siginfo_t info{};
   ::waitid(P_PIDFD, static_cast<id_t>(cell->process.pidfd.get()), &info, WEXITED | __WALL);
   return code;

@@ -1,0 +1,58 @@
+"""The end that comes from outside: signals to cloche, and its own death."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+from cell import CGROUPS, CellCase, STUBBORN, TIMEOUT, mark, output_of, own_cgroups, processes_with
+
+
+class Cancel(CellCase):
+    def begin(self, *options):
+        word = mark()
+        process = self.start("--report", self.path("r.json"), *options, self.path("x.py", STUBBORN), word)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process, word
+
+    def report(self):
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_N3_signal_cancels_and_the_report_is_written(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process, word = self.begin("--grace", "100ms")
+            process.send_signal(number)
+            self.finish(process)
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual((self.report()["outcome"]["kind"], output_of(self.report())), ("cancelled", "ready\n"))
+            self.assertEqual(processes_with(word), [])
+
+    def test_second_signal_kills_at_once(self):
+        # The grace period is longer than the test may take.
+        process, word = self.begin("--grace", "5m", "--wall", "10m")
+        process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + TIMEOUT
+        while process.poll() is None and time.monotonic() < deadline:
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(processes_with(word), [])
+
+    def test_K7_kill_9_of_cloche_leaves_nothing(self):
+        process, word = self.begin()
+        guests = processes_with(word)
+        self.assertNotEqual(guests, [])
+        groups = own_cgroups(guests[-1])
+        if CGROUPS:
+            self.assertNotEqual(groups, [])
+        process.kill()
+        process.wait(TIMEOUT)
+        deadline = time.monotonic() + TIMEOUT
+        left = None
+        while left != ([], []) and time.monotonic() < deadline:
+            left = (processes_with(word), [group for group in groups if os.path.exists(group)])
+            time.sleep(0.02)
+        self.assertEqual(left, ([], []))

@@ -1,0 +1,56 @@
+"""run_cases.py FILE self|ordinary CLOCHE INIT: runs one file of cases.
+
+"ordinary" needs root, which becomes a user without rights first; without root it is what "self" already did, and passes.
+The programs are copied to a directory that this user can reach. Exit code 77 when a case was skipped.
+"""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ORDINARY_ID = "61235"
+
+
+def as_ordinary_user(arguments):
+    if os.geteuid() != 0:
+        print("not root: the cases have run as an ordinary user already")
+        return 0
+    case, _, cloche, init = arguments
+    with tempfile.TemporaryDirectory(prefix="cloche-integration-") as folder:
+        os.chmod(folder, 0o755)
+        for path in (cloche, init, os.path.abspath(__file__), case, os.path.join(os.path.dirname(__file__), "cell.py")):
+            shutil.copy(path, folder)
+        inside = [os.path.join(folder, os.path.basename(path)) for path in (__file__, case, cloche, init)]
+        home = os.path.join(folder, "home")
+        os.mkdir(home)
+        os.chown(home, int(ORDINARY_ID), int(ORDINARY_ID))
+        # The system's own interpreter: the one that runs this file may lie in root's home.
+        command = ["setpriv", "--reuid", ORDINARY_ID, "--regid", ORDINARY_ID, "--clear-groups", "/usr/bin/python3", "-B",
+                   inside[0], inside[1], "self", inside[2], inside[3]]
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"}
+        return subprocess.run(command, env=env, cwd=home, check=False).returncode
+
+
+def main(arguments):
+    case, user, cloche, _ = arguments
+    if user == "ordinary":
+        return as_ordinary_user(arguments)
+    os.environ["CLOCHE_UNDER_TEST"] = os.path.abspath(cloche)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    spec = importlib.util.spec_from_file_location("case", case)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    if not result.wasSuccessful() or result.testsRun == 0:
+        return 1
+    for _, reason in result.skipped:
+        print("skipped:", reason)
+    return 77 if result.skipped else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
