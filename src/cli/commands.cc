@@ -16,9 +16,9 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr auto kRunUsages = std::to_array<Text>({"run [options] SCRIPT [argument…]",
-                                                 "run [options] --lang NAME - [argument…]",
-                                                 "run [options] -- COMMAND [argument…]"});
+constexpr auto kRunUsages =
+    std::to_array<Text>({"run [options] SCRIPT [argument…]", "run [options] --lang NAME - [argument…]",
+                         "run [options] -- COMMAND [argument…]"});
 constexpr auto kRunExamples = std::to_array<Text>({
     "cloche run script.py input.csv              # the interpreter follows from the name",
     "cloche run -- ls -la /                      # any command of the system",
@@ -28,15 +28,16 @@ constexpr auto kRunExamples = std::to_array<Text>({
     "cloche run --policy policy.toml --report report.json script.py",
     "cloche run --tty -- bash                    # an interactive shell in a cell",
 });
-constexpr auto kPlanUsages = std::to_array<Text>({"plan [options] SCRIPT [argument…]", "plan [options] -- COMMAND [argument…]"});
+constexpr auto kPlanUsages =
+    std::to_array<Text>({"plan [options] SCRIPT [argument…]", "plan [options] -- COMMAND [argument…]"});
 constexpr auto kPlanExamples = std::to_array<Text>({
     "cloche plan script.py",
     "cloche plan --backend bwrap --json -- ls > plan.json",
 });
 constexpr auto kDoctorUsages = std::to_array<Text>({"doctor [--json]"});
 constexpr auto kDoctorExamples = std::to_array<Text>({"cloche doctor", "cloche doctor --json"});
-constexpr auto kPolicyUsages = std::to_array<Text>({"policy presets", "policy show NAME|FILE",
-                                                    "policy check FILE [--ceiling FILE]", "policy schema"});
+constexpr auto kPolicyUsages = std::to_array<Text>(
+    {"policy presets", "policy show NAME|FILE", "policy check FILE [--ceiling FILE]", "policy schema"});
 constexpr auto kPolicyExamples = std::to_array<Text>({
     "cloche policy show untrusted > policy.toml  # a file to start from",
     "cloche policy check policy.toml --ceiling ceiling.toml",
@@ -53,7 +54,8 @@ constexpr Text kRunText =
     "read-only, and what the policy grants. The guest's stdout and stderr are passed on as they come. Everything "
     "after the script's name, or after --, belongs to the guest and is never an option of cloche.\n"
     "Exit code: the guest's own; 128 + signal if it died of one; 2 wrong command line; 124 wall-clock limit; 125 "
-    "cloche failed; 126 refused, nothing was run; 130 cancelled; 137 killed by a limit or by the filter. SIGINT, SIGTERM "
+    "cloche failed; 126 refused, nothing was run; 130 cancelled; 137 killed by a limit or by the filter. SIGINT, "
+    "SIGTERM "
     "and SIGHUP cancel: the guest gets SIGTERM and, after the grace period or a second signal, SIGKILL.\n"
     "Later wins: preset or policy file, then CLOCHE_… variables (CLOCHE_LIMITS_PIDS=32), then flags. Ceilings are "
     "applied last.";
@@ -84,7 +86,12 @@ struct Book {
        policy, kPolicyExamples, policy_command},
       {"report", "show a report for people, or its schema", kReportUsages,
        "Renders a report that `run --report` or `run --json` wrote.", report, kReportExamples, report_command},
-      {"help", "show the help of a command", kHelpUsages, "The same as cloche COMMAND --help.", {}, kHelpExamples,
+      {"help",
+       "show the help of a command",
+       kHelpUsages,
+       "The same as cloche COMMAND --help.",
+       {},
+       kHelpExamples,
        help_command},
   }};
 };
@@ -116,8 +123,9 @@ std::unexpected<Error> no_such_command(std::string_view name) {
   std::array<std::string_view, 6> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
-  return fail(ErrorCode::kInvalidInput, "command line", fmt::format("there is no command {}", shown_text(name)),
-              is_file ? "write cloche run before a script" : fmt::format("the nearest is {}", nearest_word(name, names)));
+  return fail(
+      ErrorCode::kInvalidInput, "command line", fmt::format("there is no command {}", shown_text(name)),
+      is_file ? "write cloche run before a script" : fmt::format("the nearest is {}", nearest_word(name, names)));
 }
 
 }  // namespace
@@ -126,7 +134,8 @@ std::span<const Command> commands() { return book().commands; }
 
 std::string command_help(const Command& command) {
   std::string out;
-  for (const Text usage : command.usages) out += fmt::format("{} cloche {}\n", out.empty() ? "usage:" : "      ", usage);
+  for (const Text usage : command.usages)
+    out += fmt::format("{} cloche {}\n", out.empty() ? "usage:" : "      ", usage);
   Text text = command.text;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -30,7 +30,9 @@ int doctor_command(Words words) {
   if (!parsed->operands.empty()) {
     return usage_error({ErrorCode::kInvalidInput, "command line", 0, "doctor takes no operand", {}}, "doctor");
   }
-  const std::string when = parsed->has("--no-color") ? "never" : parsed->has("--color") ? parsed->value("--color") : "auto";
+  const std::string when = parsed->has("--no-color") ? "never"
+                           : parsed->has("--color")  ? parsed->value("--color")
+                                                     : "auto";
   const auto colour = choose_colour(when, STDOUT_FILENO);
   if (!colour) return usage_error(colour.error(), "doctor");
 

@@ -15,8 +15,8 @@ namespace cloche::cli {
 enum class Times : std::uint8_t { kOnce, kMany };
 
 struct OptionSpec {
-  std::string_view name;  // "--wall"
-  char short_name;        // 'q', or 0
+  std::string_view name;   // "--wall"
+  char short_name;         // 'q', or 0
   std::string_view value;  // "DURATION"; empty: a flag
   std::string_view help;
   std::string_view key = {};  // the policy key that it sets: "limits.wall"

@@ -70,7 +70,8 @@ std::string plan_to_json(const Plan& plan) {
                               {"required", s.required}});
   }
   json["host_mounts"] = Json::array();
-  for (const HostMount& m : plan.host_mounts) json["host_mounts"].push_back({{"path", m.path}, {"writable", m.writable}});
+  for (const HostMount& m : plan.host_mounts)
+    json["host_mounts"].push_back({{"path", m.path}, {"writable", m.writable}});
   json["bwrap_args"] = plan.bwrap_args;
   json["steps"] = steps_json(plan);
   json["guarantees"] = Json::array();

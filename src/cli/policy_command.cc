@@ -18,7 +18,12 @@ namespace cloche::cli {
 namespace {
 
 constexpr auto kOptions = std::to_array<OptionSpec>({
-    {"--ceiling", 0, "FILE", "check: what the policy may not exceed, in addition to the system's ceiling", {}, Times::kMany},
+    {"--ceiling",
+     0,
+     "FILE",
+     "check: what the policy may not exceed, in addition to the system's ceiling",
+     {},
+     Times::kMany},
     {"--help", 'h', {}, "This text"},
 });
 
@@ -75,7 +80,9 @@ int policy_command(Words words) {
                        "policy");
   }
   if (operands.size() != (takes_file ? 2U : 1U)) {
-    return usage_error(usage(fmt::format("{} takes {}", verb, takes_file ? "one preset or file" : "nothing more"), "see cloche help policy").error(),
+    return usage_error(usage(fmt::format("{} takes {}", verb, takes_file ? "one preset or file" : "nothing more"),
+                             "see cloche help policy")
+                           .error(),
                        "policy");
   }
   if (parsed->has("--ceiling") && verb != "check") {

@@ -48,18 +48,24 @@ int report_command(Words words) {
   const std::vector<std::string>& operands = parsed->operands;
   constexpr std::array<std::string_view, 2> kVerbs{"show", "schema"};
   if (operands.empty() || (operands.front() != "show" && operands.front() != "schema")) {
-    const std::string what = operands.empty() ? "what to do is missing" : fmt::format("{} is not known", shown_text(operands.front()));
+    const std::string what =
+        operands.empty() ? "what to do is missing" : fmt::format("{} is not known", shown_text(operands.front()));
     return usage_error(usage(what, fmt::format("choose {}", join_quoted(kVerbs))).error(), "report");
   }
   const bool is_show = operands.front() == "show";
   if (operands.size() != (is_show ? 2U : 1U)) {
-    return usage_error(usage(is_show ? "show takes one file" : "schema takes nothing more", "see cloche help report").error(), "report");
+    return usage_error(
+        usage(is_show ? "show takes one file" : "schema takes nothing more", "see cloche help report").error(),
+        "report");
   }
   if (!is_show) return put(STDOUT_FILENO, report_schema()) ? 0 : kExitFailed;
-  const std::string when = parsed->has("--no-color") ? "never" : parsed->has("--color") ? parsed->value("--color") : "auto";
+  const std::string when = parsed->has("--no-color") ? "never"
+                           : parsed->has("--color")  ? parsed->value("--color")
+                                                     : "auto";
   const auto colour = choose_colour(when, STDOUT_FILENO);
   if (!colour) return usage_error(colour.error(), "report");
-  return show(operands[1], {*colour, parsed->has("--verbose") ? Detail::kDebug : Detail::kNormal, columns_of(STDOUT_FILENO)});
+  return show(operands[1],
+              {*colour, parsed->has("--verbose") ? Detail::kDebug : Detail::kNormal, columns_of(STDOUT_FILENO)});
 }
 
 }  // namespace cloche::cli

@@ -27,7 +27,9 @@ Result<Voice> choose_voice(const Parsed& parsed) {
   voice.json = parsed.has("--json");
   voice.quiet = parsed.has("--quiet");
   voice.verbose = parsed.has("--verbose");
-  const std::string when = parsed.has("--no-color") ? "never" : parsed.has("--color") ? parsed.value("--color") : "auto";
+  const std::string when = parsed.has("--no-color") ? "never"
+                           : parsed.has("--color")  ? parsed.value("--color")
+                                                    : "auto";
   CLOCHE_TRY_ASSIGN(voice.render.colour, choose_colour(when, STDERR_FILENO));
   voice.render.columns = columns_of(STDERR_FILENO);
   return voice;

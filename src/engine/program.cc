@@ -40,7 +40,8 @@ std::unexpected<Error> not_granted(const std::string& argv0, const std::string& 
 Result<std::string> relative_program(const std::string& argv0, const ProgramContext& context) {
   const auto real = real_path(context.cwd + "/" + argv0);
   if (!real) {
-    return fail(ErrorCode::kNotFound, kStep, fmt::format("{} does not exist in {}", shown_text(argv0), shown_text(context.cwd)),
+    return fail(ErrorCode::kNotFound, kStep,
+                fmt::format("{} does not exist in {}", shown_text(argv0), shown_text(context.cwd)),
                 "check the path, or name the program by its absolute path inside the cell");
   }
   if (!visible_in_cell(*real, context.system, context.exec_grants)) return not_granted(argv0, *real);
@@ -67,7 +68,8 @@ Result<std::string> named_program(const std::string& name, const ProgramContext&
     if (real_executable(path)) return path;
   }
   if (!outside.empty()) return not_granted(name, outside);
-  return fail(ErrorCode::kNotFound, kStep, fmt::format("there is no program {} below {}", shown_text(name), context.system),
+  return fail(ErrorCode::kNotFound, kStep,
+              fmt::format("there is no program {} below {}", shown_text(name), context.system),
               "install it with the system's package manager, or grant its directory with --exec");
 }
 

@@ -131,9 +131,10 @@ Result<std::string> find_interpreter(std::span<const std::string_view> programs,
     }
   }
   if (!outside.empty()) {
-    return fail(ErrorCode::kNotFound, std::string(kStep),
-                fmt::format("{} is {} on this host, which the cell does not see", programs.front(), shown_text(outside)),
-                fmt::format("install it with: apt install {}; or grant its directory with --exec", package));
+    return fail(
+        ErrorCode::kNotFound, std::string(kStep),
+        fmt::format("{} is {} on this host, which the cell does not see", programs.front(), shown_text(outside)),
+        fmt::format("install it with: apt install {}; or grant its directory with --exec", package));
   }
   return fail(ErrorCode::kNotFound, std::string(kStep),
               fmt::format("{} is not installed below {}", programs.front(), context.system),
@@ -145,14 +146,18 @@ Result<std::string> read_script(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.valid()) {
     const int error = errno;
-    Error e{error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidInput, std::string(kStep),
-            error, fmt::format("{} cannot be read", shown_text(path)), {}};
+    Error e{error == ENOENT || error == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidInput,
+            std::string(kStep),
+            error,
+            fmt::format("{} cannot be read", shown_text(path)),
+            {}};
     e.hint = error == ENOENT || error == ENOTDIR ? "check the path; a command is given after --: cloche run -- COMMAND"
                                                  : "check its permissions";
     return std::unexpected(std::move(e));
   }
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return fail_errno(errno, std::string(kStep), shown_text(path) + " cannot be inspected");
+  if (::fstat(file.get(), &info) != 0)
+    return fail_errno(errno, std::string(kStep), shown_text(path) + " cannot be inspected");
   if (S_ISDIR(info.st_mode)) {
     return fail(ErrorCode::kInvalidInput, std::string(kStep), fmt::format("{} is a directory", shown_text(path)),
                 "name a script in it");
@@ -162,8 +167,11 @@ Result<std::string> read_script(const std::string& path) {
                 "give the script on standard input: cloche run --lang NAME -");
   }
   char magic[4] = {};
-  if (::pread(file.get(), magic, sizeof magic, 0) == sizeof magic && std::string_view(magic, 4) == "\x7f" "ELF") {
-    return fail(ErrorCode::kInvalidInput, std::string(kStep), fmt::format("{} is a program, not a script", shown_text(path)),
+  if (::pread(file.get(), magic, sizeof magic, 0) == sizeof magic && std::string_view(magic, 4) ==
+                                                                         "\x7f"
+                                                                         "ELF") {
+    return fail(ErrorCode::kInvalidInput, std::string(kStep),
+                fmt::format("{} is a program, not a script", shown_text(path)),
                 "run it with: cloche run --exec DIR -- /absolute/path, where DIR is its directory");
   }
   const auto too_large = [&path] {
@@ -245,8 +253,8 @@ Status check_language(std::string_view name) {
 std::string safe_script_name(std::string_view path) {
   std::string name;
   for (const char c : base_name(path)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                       c == '_' || c == '-';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     name += plain ? c : '_';
   }
   if (name.size() > 200) name = name.substr(name.size() - 200);  // the end has the extension

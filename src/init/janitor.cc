@@ -95,15 +95,6 @@ bool remove_entry(const Entry& entry) {
     kill_members(entry.path);
     return false;
   }
-  // The common parent goes when the last run has left it.
-  char parent[kMaxPath];
-  strcpy(parent, entry.path);
-  char* slash = strrchr(parent, '/');
-  if (slash != nullptr) {
-    *slash = '\0';
-    const char* base = strrchr(parent, '/');
-    if (base != nullptr && strcmp(base, "/cloche") == 0) rmdir(parent);
-  }
   return true;
 }
 
@@ -116,8 +107,6 @@ void run_janitor() {
   // A terminal's interrupt must not take the janitor before the engine.
   constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
   for (int ignored : kIgnored) signal(ignored, SIG_IGN);
-  // The engine waits for this byte: until the exec the two shared their memory.
-  (void)!write(wire::kControlFd, "", 1);
   static char buffer[8192];
   size_t used = 0;
   for (;;) {

@@ -86,26 +86,20 @@ int set_affinity(const wire::Step& step) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return errno;
-  // Start at a cpu that differs from cell to cell, or all small cells would share the first one. The control socket's
-  // inode number is as good a spread as any.
   uint64_t total = static_cast<uint64_t>(CPU_COUNT(&allowed));
   if (step.x >= total) return 0;
-  uint64_t skip = step.y % total;
+  // The cpu we are on comes first: leaving it would wait for the scheduler, and where the kernel happened to put us is
+  // as good a spread of the cells as any.
+  unsigned current = 0;
+  syscall(SYS_getcpu, &current, nullptr, nullptr);
   cpu_set_t chosen;
   CPU_ZERO(&chosen);
   uint64_t left = step.x;
-  for (int round = 0; round < 2 && left > 0; ++round) {
-    for (int cpu = 0; cpu < CPU_SETSIZE && left > 0; ++cpu) {
-      if (!CPU_ISSET(cpu, &allowed)) continue;
-      if (skip > 0) {
-        --skip;
-        continue;
-      }
-      if (!CPU_ISSET(cpu, &chosen)) {
-        CPU_SET(cpu, &chosen);
-        --left;
-      }
-    }
+  for (unsigned i = 0; i < CPU_SETSIZE && left > 0; ++i) {
+    unsigned cpu = (current + i) % CPU_SETSIZE;
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    CPU_SET(cpu, &chosen);
+    --left;
   }
   return status_of(sched_setaffinity(0, sizeof chosen, &chosen));
 }

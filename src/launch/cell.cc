@@ -36,7 +36,7 @@ WorkDirectory& WorkDirectory::operator=(WorkDirectory&& other) noexcept {
 }
 
 Result<WorkDirectory> WorkDirectory::make(const std::string& path, Janitor& janitor) {
-  CLOCHE_TRY(janitor.watch_directory(path));
+  CLOCHE_TRY(janitor.watch(Janitor::Kind::kDirectory, {path}));
   if (::mkdir(path.c_str(), 0700) != 0) return fail_errno(errno, "work directory " + path, "could not be made");
   WorkDirectory out;
   out.path_ = path;
@@ -46,7 +46,7 @@ Result<WorkDirectory> WorkDirectory::make(const std::string& path, Janitor& jani
 
 void WorkDirectory::remove() {
   if (path_.empty()) return;
-  if (sys::remove_tree(path_) && janitor_ != nullptr) janitor_->forget(path_);
+  if (sys::remove_tree(path_) && janitor_ != nullptr) janitor_->forget({path_});
   path_.clear();
 }
 
@@ -69,8 +69,11 @@ Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnS
   for (const Fd* fd : {&cell.out, &cell.err, &cell.in}) {
     if (fd->valid()) CLOCHE_TRY(sys::set_nonblocking(fd->get()));
   }
-  CLOCHE_TRY_ASSIGN(cell.process, spawn(spec));
-  CLOCHE_TRY(cell.cgroup.attach(cell.process.pid));
+  CLOCHE_TRY_ASSIGN(cell.doors, cell.cgroup.open_doors());
+  SpawnSpec inside = spec;
+  if (cell.doors.v2.valid()) inside.cgroup_fd = cell.doors.v2.get();
+  for (const Fd& tasks : cell.doors.v1_tasks) inside.cgroup_tasks.push_back(tasks.get());
+  CLOCHE_TRY_ASSIGN(cell.process, spawn(inside));
   return begun;
 }
 
@@ -78,7 +81,6 @@ Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, c
   EncodeOptions options;
   options.tty_rows = context.tty_rows;
   options.tty_cols = context.tty_cols;
-  options.pid = static_cast<std::uint64_t>(begun.cell.process.pid);
   options.host_uid = begun.cell.host_uid;
   CLOCHE_TRY_ASSIGN(Fd spec, sys::make_memfd("cloche-spec", encode(plan, options)));
   std::vector<int> fds{spec.get()};

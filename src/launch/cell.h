@@ -46,6 +46,7 @@ class WorkDirectory {
 struct Cell {
   Spawned process;
   CgroupLeaf cgroup;
+  CgroupLeaf::Doors doors;     // release with the process's memory
   WorkDirectory work;
   Fd out;                      // read ends of the guest's stdout and stderr
   Fd err;

@@ -24,21 +24,6 @@ long magic_of(CgroupFacts::Version version) {
   return version == CgroupFacts::Version::kV2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC;
 }
 
-// The common parent may vanish under us when the last of the other runs removes it: make both, a few times over.
-Status make_directories(const std::string& parent, const std::string& leaf) {
-  int error = 0;
-  for (int attempt = 0; attempt < 16; ++attempt) {
-    if (::mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST) {
-      error = errno;
-      break;
-    }
-    if (::mkdir(leaf.c_str(), 0755) == 0) return {};
-    error = errno;
-    if (error != ENOENT) break;
-  }
-  return fail_errno(error, "cgroup " + leaf, "could not be made", "'cloche doctor' shows what is writable here");
-}
-
 std::uint64_t number_in(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 10); }
 
 // "key value" lines, as in memory.events and cpu.stat.
@@ -57,18 +42,19 @@ std::uint64_t keyed(const std::string& text, std::string_view key) {
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Children of a v2 parent have only the controllers that the parent passes on.
+// The facts name either a directory that was delegated to us, or "…/cloche" in a directory that we share with others:
+// there the leaf is a sibling, "…/cloche-ID", so that no common parent has to be made and removed around every run.
+std::string leaf_path(const std::string& place, const std::string& id) {
+  return place.ends_with("/cloche") ? place + "-" + id : place + "/" + id;
+}
+
+// A v2 leaf has only the controllers that its parent passes on.
 Status enable_v2(const std::string& parent) {
-  if (::mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST) {
-    return fail_errno(errno, "cgroup " + parent, "could not be made");
-  }
-  for (const std::string& directory : {parent_of(parent), parent}) {
-    const std::string file = directory + "/cgroup.subtree_control";
-    auto enabled = sys::read_file(file, kFileLimit);
-    for (const char* controller : {"pids", "memory", "cpu"}) {
-      if (enabled && enabled->find(controller) != std::string::npos) continue;
-      CLOCHE_TRY(sys::write_checked(file, std::string("+") + controller, CGROUP2_SUPER_MAGIC));
-    }
+  const std::string file = parent + "/cgroup.subtree_control";
+  auto enabled = sys::read_file(file, kFileLimit);
+  for (const char* controller : {"pids", "memory", "cpu"}) {
+    if (enabled && enabled->find(controller) != std::string::npos) continue;
+    CLOCHE_TRY(sys::write_checked(file, std::string("+") + controller, CGROUP2_SUPER_MAGIC));
   }
   return {};
 }
@@ -95,6 +81,12 @@ CgroupLeaf& CgroupLeaf::operator=(CgroupLeaf&& other) noexcept {
   return *this;
 }
 
+std::vector<std::string> CgroupLeaf::paths() const {
+  std::vector<std::string> out;
+  for (const auto& [controller, path] : directories_) out.push_back(path);
+  return out;
+}
+
 std::optional<std::string> CgroupLeaf::directory(Controller c) const {
   for (const auto& [controller, path] : directories_) {
     if (controller == c) return path;
@@ -112,14 +104,19 @@ Result<CgroupLeaf> CgroupLeaf::make(const CgroupFacts& facts, const std::string&
     if (leaf.directory(setting.controller)) continue;
     const std::optional<std::string>& parent = facts.at(setting.controller);
     if (!parent) continue;
+    const std::string path = leaf_path(*parent, id);
     if (facts.version == CgroupFacts::Version::kV2) {
       if (facts.v2_needs_self_move) CLOCHE_TRY(move_self_aside(*parent));
-      CLOCHE_TRY(enable_v2(*parent));
+      CLOCHE_TRY(enable_v2(parent_of(path)));
     }
-    const std::string path = *parent + "/" + id;
-    CLOCHE_TRY(janitor.watch_cgroup(path));
-    CLOCHE_TRY(make_directories(*parent, path));
     leaf.directories_.emplace_back(setting.controller, path);
+  }
+  // Before they are made, so that there is no moment in which nobody knows of them.
+  if (!leaf.directories_.empty()) CLOCHE_TRY(janitor.watch(Janitor::Kind::kCgroup, leaf.paths()));
+  for (const auto& [controller, path] : leaf.directories_) {
+    if (::mkdir(path.c_str(), 0755) != 0) {
+      return fail_errno(errno, "cgroup " + path, "could not be made", "'cloche doctor' shows what is writable here");
+    }
   }
   for (const CgroupSetting& setting : settings) {
     if (setting.file.empty()) continue;
@@ -133,11 +130,17 @@ Result<CgroupLeaf> CgroupLeaf::make(const CgroupFacts& facts, const std::string&
   return leaf;
 }
 
-Status CgroupLeaf::attach(pid_t pid) const {
+Result<CgroupLeaf::Doors> CgroupLeaf::open_doors() const {
+  Doors doors;
   for (const auto& [controller, path] : directories_) {
-    CLOCHE_TRY(sys::write_checked(path + "/cgroup.procs", std::to_string(pid), magic_of(version_)));
+    if (version_ == CgroupFacts::Version::kV2) {
+      CLOCHE_TRY_ASSIGN(doors.v2, sys::open_file(path, O_RDONLY | O_DIRECTORY));
+    } else {
+      CLOCHE_TRY_ASSIGN(Fd tasks, sys::open_file(path + "/tasks", O_WRONLY));
+      doors.v1_tasks.push_back(std::move(tasks));
+    }
   }
-  return {};
+  return doors;
 }
 
 Result<std::string> CgroupLeaf::read(Controller c, const std::string& file) const {
@@ -213,10 +216,8 @@ void CgroupLeaf::remove() {
       const timespec pause{0, 1'000'000};
       ::nanosleep(&pause, nullptr);
     }
-    const std::string parent = parent_of(path);
-    if (parent.ends_with("/cloche")) ::rmdir(parent.c_str());
-    if (janitor_ != nullptr) janitor_->forget(path);
   }
+  if (janitor_ != nullptr) janitor_->forget(paths());
   directories_.clear();
 }
 

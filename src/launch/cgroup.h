@@ -41,7 +41,13 @@ class CgroupLeaf {
   bool empty() const { return directories_.empty(); }
   const std::vector<std::pair<Controller, std::string>>& directories() const { return directories_; }
   std::optional<std::string> directory(Controller c) const;
-  Status attach(pid_t pid) const;
+  // How a new process gets in: v2 by being born there, v1 by entering each group itself. The descriptors must stay
+  // open until its first message.
+  struct Doors {
+    Fd v2;
+    std::vector<Fd> v1_tasks;
+  };
+  Result<Doors> open_doors() const;
   // What the kernel says now in a file of the leaf.
   Result<std::string> read(Controller c, const std::string& file) const;
   CgroupUsage usage() const;
@@ -53,6 +59,8 @@ class CgroupLeaf {
   void remove();
 
  private:
+  std::vector<std::string> paths() const;
+
   CgroupFacts::Version version_ = CgroupFacts::Version::kNone;
   std::vector<std::pair<Controller, std::string>> directories_;
   Janitor* janitor_ = nullptr;

@@ -45,7 +45,6 @@ std::string encode(const Plan& plan, const EncodeOptions& options) {
     out.x = step.x;
     out.y = step.y;
     out.z = step.z;
-    if (step.kind == wire::StepKind::kAffinity) out.y = options.pid;
     if (step.kind == wire::StepKind::kIdentity && step.z != 0) out.x = out.y = options.host_uid;
     if (!step.data.empty()) {
       out.data_offset = area.data(step.data);

@@ -12,7 +12,6 @@ struct EncodeOptions {
   unsigned tty_rows = 24;
   unsigned tty_cols = 80;
   unsigned stdio_count = 3;
-  std::uint64_t pid = 0;        // of the cell's first process: spreads cells over the cpus
   std::uint32_t host_uid = 0;   // for a step that leaves real root (tier 0)
 };
 

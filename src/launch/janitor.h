@@ -5,9 +5,10 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
-#include "base/fd.h"
 #include "base/result.h"
+#include "launch/spawn.h"
 
 namespace cloche {
 
@@ -18,19 +19,17 @@ class Janitor {
   Janitor(const Janitor&) = delete;
   Janitor& operator=(const Janitor&) = delete;
 
-  // Before the directory is made, so that there is no moment in which nobody knows of it.
-  Status watch_cgroup(const std::string& path) { return tell("+c" + path); }
-  Status watch_directory(const std::string& path) { return tell("+d" + path); }
-  // After it was removed.
-  void forget(const std::string& path) { (void)tell("-" + path); }
+  enum class Kind : char { kCgroup = 'c', kDirectory = 'd' };
+  // Before the directories are made, so that there is no moment in which nobody knows of them.
+  Status watch(Kind kind, const std::vector<std::string>& paths);
+  // After they were removed.
+  void forget(const std::vector<std::string>& paths);
 
  private:
-  Status tell(const std::string& record);
   Status start();
 
   std::string init_path_;
-  Fd socket_;
-  Fd pidfd_;  // not a Spawned: the janitor is never killed, it ends when it has nothing left to do
+  Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that
 };
 
 }  // namespace cloche

@@ -116,6 +116,7 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   CLOCHE_TRY_ASSIGN(memory.init, sys::open_file(spec.init_path, O_PATH));
   memory.theirs = std::move(channel.theirs);
   memory.strings = spec.argv;
+  memory.cgroup_tasks = spec.cgroup_tasks;
   for (const std::string& s : memory.strings) memory.argv.push_back(s.c_str());
   memory.argv.push_back(nullptr);
   const bool own_user_namespace = (spec.namespaces & CLONE_NEWUSER) != 0;
@@ -131,6 +132,8 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
                   .argv = memory.argv.data(),
                   .keep = memory.keep_numbers.data(),
                   .keep_count = static_cast<int>(memory.keep_numbers.size()),
+                  .cgroups = memory.cgroup_tasks.data(),
+                  .cgroup_count = static_cast<int>(memory.cgroup_tasks.size()),
                   .ambient_caps = own_user_namespace ? kInitCaps : 0};
 
   int pidfd = -1;

@@ -34,6 +34,7 @@ struct SpawnSpec {
   std::vector<std::string> argv;      // argv[0] selects what cloche-init does
   std::string init_path;
   int cgroup_fd = -1;                 // v2: born in this cgroup
+  std::vector<int> cgroup_tasks;      // v1: borrowed "tasks" files, entered by the child itself
   std::vector<int> keep;              // borrowed; become descriptors 4, 5, … of the child
   bool drop_groups = false;           // root: without the engine's supplementary groups
 };
@@ -43,6 +44,7 @@ struct SpawnMemory {
   std::vector<std::string> strings;
   std::vector<const char*> argv;
   std::vector<Fd> keep;
+  std::vector<int> cgroup_tasks;
   std::vector<int> keep_numbers;
   ChildSpec child;
   Fd theirs;

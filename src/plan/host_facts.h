@@ -20,8 +20,8 @@ std::string_view to_string(Controller);  // "pids", "memory", "cpu", "cpuacct", 
 struct CgroupFacts {
   enum class Version : std::uint8_t { kNone, kV1, kV2 };
   Version version = Version::kNone;
-  // v1: one writable parent directory per controller. v2: the parent under pids, memory, cpu where it is enabled
-  // (the same directory), nothing under cpuacct and freezer.
+  // Per controller a directory that was delegated to us, or "DIR/cloche" where DIR is shared with others and the leaf
+  // becomes DIR/cloche-ID. v2: the same under pids, memory and cpu, nothing under cpuacct and freezer.
   std::array<std::optional<std::string>, kControllers.size()> parent;
   bool v2_needs_self_move = false;  // the engine must first move itself into a leaf beside the cells
   std::string why_not;              // for people, when something is missing

@@ -142,6 +142,7 @@ void Run::on_control() {
     // Its first word shows that the exec is behind it and our memory no longer shared.
     cell_.process.memory.reset();
     cell_.process.stack = ChildStack();
+    cell_.doors = {};
     switch (message.kind) {
       case wire::MessageKind::kReady: on_ready((*received)->sender, message.probe); break;
       case wire::MessageKind::kFailed: on_failed(message.step, message.error); break;
@@ -197,7 +198,7 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
     const bool v2 = seen.cgroups.contains("") && cell_.cgroup.directories().size() == 1;
     const std::string key = v2 && !seen.cgroups.contains(std::string(to_string(controller))) ? "" : std::string(to_string(controller));
     auto it = seen.cgroups.find(key);
-    if (it == seen.cgroups.end() || !it->second.ends_with("/" + report_.id)) {
+    if (it == seen.cgroups.end() || !it->second.ends_with(report_.id)) {
       return fail(ErrorCode::kSystem, "cgroup", fmt::format("the cell is not in its own {} group", to_string(controller)));
     }
   }

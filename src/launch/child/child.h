@@ -13,6 +13,8 @@ struct ChildSpec {
   const char* const* argv = nullptr;
   const int* keep = nullptr;        // become 4, 5, …
   int keep_count = 0;
+  const int* cgroups = nullptr;     // v1: "tasks" files of the run's groups; the child enters them itself
+  int cgroup_count = 0;
   std::uint64_t ambient_caps = 0;   // carried over the exec: a new user namespace would lose them otherwise
 };
 

@@ -1,0 +1,174 @@
+// What is left when an engine dies by SIGKILL, and that the janitor takes it away.
+#include "launch/janitor.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/units.h"
+#include "launch/cell.h"
+#include "launch/cgroup.h"
+#include "sys/channel.h"
+#include "sys/file.h"
+
+namespace cloche {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInit = CLOCHE_BINARY_DIR "/cloche-init";
+
+class JanitorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::access(kInit, X_OK) != 0) GTEST_SKIP() << "fact: cloche-init is not built";
+    std::string name = (fs::temp_directory_path() / "cloche-janitor-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    root_ = name;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    if (!root_.empty()) fs::remove_all(root_, ignored);
+  }
+
+  // Runs the body in a process of its own until it says that it is ready, then kills it as nobody can prepare for.
+  static void kill_when_ready(const std::function<bool()>& body) {
+    auto pipe = sys::make_pipe();
+    ASSERT_TRUE(pipe);
+    const pid_t engine = ::fork();
+    ASSERT_GE(engine, 0);
+    if (engine == 0) {
+      const char answer = body() ? '+' : '-';
+      (void)!::write(pipe->write.get(), &answer, 1);
+      ::alarm(60);
+      for (;;) ::pause();
+    }
+    pipe->write.reset();
+    char answer = 0;
+    const ssize_t n = ::read(pipe->read.get(), &answer, 1);
+    ASSERT_EQ(::kill(engine, SIGKILL), 0);
+    ASSERT_EQ(::waitpid(engine, nullptr, 0), engine);
+    ASSERT_EQ(n, 1);
+    ASSERT_EQ(answer, '+') << "the helper could not prepare";
+  }
+
+  static bool vanishes(const std::string& path) {
+    const auto until = Clock::now() + std::chrono::seconds(20);
+    while (fs::exists(path)) {
+      if (Clock::now() > until) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  std::string root_;
+};
+
+TEST_F(JanitorTest, K7_AWorkDirectoryVanishesAfterTheEngineWasKilled) {
+  const std::string work = root_ + "/work";
+  kill_when_ready([&] {
+    static Janitor janitor(kInit);
+    static WorkDirectory directory;
+    auto made = WorkDirectory::make(work, janitor);
+    if (!made) return false;
+    directory = std::move(*made);
+    std::error_code error;
+    fs::create_directories(work + "/a/b", error);
+    fs::create_directory_symlink("/etc", work + "/a/etc", error);
+    return !error && ::chmod((work + "/a/b").c_str(), 0) == 0;
+  });
+  EXPECT_TRUE(vanishes(work));
+  EXPECT_TRUE(fs::exists("/etc/passwd"));
+  EXPECT_TRUE(fs::exists(root_)) << "more went than was asked for";
+}
+
+TEST_F(JanitorTest, K7_ACgroupAndWhoIsInItVanishAfterTheEngineWasKilled) {
+  const std::string controller = "/sys/fs/cgroup/pids";
+  if (::access((controller + "/cgroup.clone_children").c_str(), F_OK) != 0 ||
+      ::access((controller + "/cgroup.procs").c_str(), W_OK) != 0) {
+    GTEST_SKIP() << "fact: no writable cgroup v1 controller 'pids'";
+  }
+  const std::string own = controller + "/cloche-janitor-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(own.c_str(), 0755), 0);
+  kill_when_ready([&] {
+    static Janitor janitor(kInit);
+    static CgroupLeaf leaf;
+    CgroupFacts facts;
+    facts.version = CgroupFacts::Version::kV1;
+    facts.parent[static_cast<std::size_t>(Controller::kPids)] = own + "/cloche";
+    auto made = CgroupLeaf::make(facts, "run", {{Controller::kPids, "pids.max", "9", Guarantee::kPids, true}}, janitor);
+    if (!made) return false;
+    leaf = std::move(*made);
+    // Somebody who survives the engine, as a guest of tier 0 that set its parent-death signal to nothing would.
+    const pid_t member = ::fork();
+    if (member == 0) {
+      ::alarm(60);  // should the janitor fail, the machine is not left with it
+      for (;;) ::pause();
+    }
+    const std::string file = own + "/cloche/run/cgroup.procs";
+    return member > 0 && sys::write_file(file, std::to_string(member)).has_value();
+  });
+  EXPECT_TRUE(vanishes(own + "/cloche"));
+  EXPECT_EQ(::rmdir(own.c_str()), 0);
+}
+
+TEST_F(JanitorTest, WhatWasForgottenIsLeftAlone) {
+  const std::string kept = root_ + "/kept";
+  const std::string gone = root_ + "/gone";
+  kill_when_ready([&] {
+    static Janitor janitor(kInit);
+    if (!janitor.watch_directory(kept) || !janitor.watch_directory(gone)) return false;
+    std::error_code error;
+    fs::create_directory(kept, error);
+    fs::create_directory(gone, error);
+    janitor.forget(kept);
+    return !error;
+  });
+  EXPECT_TRUE(vanishes(gone));
+  EXPECT_TRUE(fs::exists(kept));
+}
+
+TEST_F(JanitorTest, K7_ThousandsOfRecordsAtOnceAreAllKept) {
+  // As many directories as a thousand runs have; a record that is lost is a directory that stays.
+  constexpr int kRecords = 4'000;
+  kill_when_ready([&] {
+    static Janitor janitor(kInit);
+    for (int i = 0; i < kRecords; ++i) {
+      const std::string path = root_ + "/d" + std::to_string(i);
+      if (!janitor.watch_directory(path) || ::mkdir(path.c_str(), 0755) != 0) return false;
+    }
+    return true;
+  });
+  EXPECT_TRUE(vanishes(root_ + "/d0"));
+  EXPECT_TRUE(vanishes(root_ + "/d" + std::to_string(kRecords - 1)));
+  EXPECT_TRUE(fs::is_empty(root_));
+}
+
+TEST_F(JanitorTest, TheJanitorEndsWithItsOwnerAndIsReaped) {
+  {
+    Janitor janitor(kInit);
+    ASSERT_TRUE(janitor.watch_directory(root_ + "/never-made"));
+  }
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG | __WALL), -1) << "a process of the janitor's is left";
+}
+
+TEST_F(JanitorTest, AMissingProgramIsAnErrorBeforeAnythingIsMade) {
+  Janitor janitor("/nonexistent/cloche-init");
+  EXPECT_FALSE(janitor.watch_directory(root_ + "/x"));
+  Janitor not_a_program("/etc/passwd");
+  EXPECT_FALSE(not_a_program.watch_directory(root_ + "/x"));
+}
+
+}  // namespace
+}  // namespace cloche
