@@ -1,3 +1,4 @@
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <optional>
@@ -36,6 +37,8 @@ Result<Voice> choose_voice(const Parsed& parsed) {
 }
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed) {
+  // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
+  ::prctl(PR_SET_DUMPABLE, 0);
   CLOCHE_TRY_ASSIGN(const Fd cancel, cancel_signals());
   const HostFacts host = probe_for(policy);
   RunWiring wiring;

@@ -5,14 +5,15 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/units.h"
 #include "engine/script.h"
 #include "policy/check.h"
 #include "policy/overrides.h"
 #include "policy/presets.h"
+#include "sys/file.h"
 
 namespace cloche::cli {
 namespace {
@@ -73,16 +74,21 @@ std::unexpected<Error> usage(std::string step, std::string message, std::string 
   return fail(ErrorCode::kInvalidInput, std::move(step), std::move(message), std::move(hint));
 }
 
+// Links are not resolved but refused: a guest with a writable grant could plant one, and the next run's grant would then
+// be whatever it leads to (CONTAINMENT 30).
 Result<std::string> existing_path(const Given& given) {
-  char buffer[PATH_MAX];
   if (given.value.empty()) return usage(std::string(given.spec->name), "the path is empty", "name a file or directory");
-  if (::realpath(given.value.c_str(), buffer) == nullptr) {
-    const int error = errno;
-    return std::unexpected(Error{ErrorCode::kInvalidInput, std::string(given.spec->name), error,
-                                 fmt::format("{} cannot be granted", shown_text(given.value)),
-                                 "name a file or directory that exists"});
-  }
-  return std::string(buffer);
+  std::error_code error;
+  std::string path = std::filesystem::absolute(given.value, error).lexically_normal().string();
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  auto opened = sys::open_without_symlinks(path);
+  if (opened) return path;
+  Error problem = opened.error();
+  problem.code = ErrorCode::kInvalidInput;
+  problem.step = given.spec->name;
+  problem.message = fmt::format("{} cannot be granted: {}", shown_text(given.value), problem.message);
+  if (problem.errno_value != 0) problem.hint = "name a file or directory that exists";
+  return std::unexpected(std::move(problem));
 }
 
 Result<std::pair<std::string, std::string>> split_pair(const Given& given, std::string_view hint) {

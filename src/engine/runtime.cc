@@ -1,7 +1,8 @@
 // Runtime: the library's door. A queue and one thread around a Supervisor; the thread is the parent of every cell, so
 // that no cell dies because some other thread of the host program ends.
-#include <sys/eventfd.h>
+#include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -126,6 +127,11 @@ void Runtime::State::launch(Supervisor& supervisor, Job job) {
 }
 
 void Runtime::State::loop() {
+  // A guest that leaves its input unread would end the host program by SIGPIPE; a blocked one makes write say EPIPE.
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
   auto supervisor = Supervisor::make(host, start_cell);
   Poller::Watch wake_watch;
   if (supervisor) {
@@ -198,7 +204,7 @@ RunHandle Runtime::start(const PolicyHandle& policy, RunRequest request) {
   RunHandle handle;
   handle.state_ = std::make_shared<RunHandle::State>();
   handle.state_->id = make_run_id();
-  handle.state_->cancel = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  handle.state_->cancel = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
   if (!request.input.empty()) {
     if (auto memfd = sys::make_memfd("cloche-input", request.input)) {
       ::lseek(memfd->get(), 0, SEEK_SET);

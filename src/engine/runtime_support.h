@@ -63,7 +63,8 @@ inline std::set<std::string> left_behind(const std::set<std::string>& ids) {
   std::error_code error;
   for (auto it = fs::recursive_directory_iterator("/sys/fs/cgroup", kOptions, error);
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    if (ids.contains(it->path().filename().string())) out.insert(it->path().string());
+    const std::string name = it->path().filename().string();
+    if (ids.contains(name.substr(name.rfind('-') + 1))) out.insert(it->path().string());
   }
   for (const std::string& id : ids) {
     if (fs::exists("/tmp/cloche-" + id)) out.insert("/tmp/cloche-" + id);

@@ -262,18 +262,5 @@ TEST_F(RuntimeTest, AHostProgramThatReapsEverythingGetsTheRightOutcome) {
   ASSERT_EQ(::sigaction(SIGCHLD, &before, nullptr), 0);
 }
 
-std::atomic<int> g_child_signals{0};
-
-TEST_F(RuntimeTest, AHostProgramGetsNoSigchldFromItsRuns) {
-  struct sigaction count {};
-  struct sigaction before {};
-  count.sa_handler = [](int) { ++g_child_signals; };
-  ASSERT_EQ(::sigaction(SIGCHLD, &count, &before), 0);
-  g_child_signals = 0;
-  EXPECT_TRUE(runtime_->run(policy(), {.argv = {"/usr/bin/true"}}).ok());
-  EXPECT_EQ(g_child_signals, 0);
-  ASSERT_EQ(::sigaction(SIGCHLD, &before, nullptr), 0);
-}
-
 }  // namespace
 }  // namespace cloche

@@ -118,6 +118,10 @@ void read_spec(Cell& cell) {
 [[noreturn]] void run_cell() {
   Cell& cell = g_cell;
   fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
+  wire::Message hello;
+  memset(&hello, 0, sizeof hello);
+  hello.kind = wire::MessageKind::kHello;
+  send_message(hello, -1);
   read_spec(cell);
   // From here on nothing of this process can be read or traced through /proc, by the guest least of all. Not before:
   // the engine could not have written the id maps.

@@ -52,12 +52,17 @@ int attach_aside(int mount_fd) {
   return move_mount(mount_fd, "", AT_FDCWD, "/", kMoveMountFromEmpty) == 0 ? 0 : errno;
 }
 
+// The new root and the scratch are ours; everything else that is mounted belongs to the host.
+bool is_ours(const Cell& cell, dev_t device) {
+  struct stat st;
+  if (fstat(cell.root_fd, &st) == 0 && st.st_dev == device) return true;
+  return cell.scratch_fd >= 0 && fstat(cell.scratch_fd, &st) == 0 && st.st_dev == device;
+}
+
 // Walks to the parent of `target` below the root, making directories on the way, but only on our own tmpfs: a grant's
 // own directories are the host's, and no run leaves anything there. Returns a descriptor or -errno; `leaf` is set to
 // the last component.
 int open_parent(const Cell& cell, const char* target, const char*& leaf) {
-  struct stat root_stat;
-  if (fstat(cell.root_fd, &root_stat) != 0) return -errno;
   int dir = fcntl(cell.root_fd, F_DUPFD_CLOEXEC, 3);
   if (dir < 0) return -errno;
   const char* at = target;
@@ -76,7 +81,7 @@ int open_parent(const Cell& cell, const char* target, const char*& leaf) {
     int next = openat2(dir, name, how);
     if (next < 0 && errno == ENOENT) {
       struct stat here;
-      if (fstat(dir, &here) != 0 || here.st_dev != root_stat.st_dev) {
+      if (fstat(dir, &here) != 0 || !is_ours(cell, here.st_dev)) {
         close(dir);
         return -ENOENT;
       }
@@ -100,9 +105,8 @@ int open_target(const Cell& cell, const char* target, bool file) {
   const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks | kResolveBeneath};
   int fd = openat2(dir, leaf, how);
   if (fd < 0 && errno == ENOENT) {
-    struct stat root_stat;
     struct stat here;
-    if (fstat(cell.root_fd, &root_stat) != 0 || fstat(dir, &here) != 0 || here.st_dev != root_stat.st_dev) {
+    if (fstat(dir, &here) != 0 || !is_ours(cell, here.st_dev)) {
       close(dir);
       return -ENOENT;
     }
@@ -136,8 +140,22 @@ int place(const Cell& cell, int tree, const char* target, uint64_t flags) {
   return error;
 }
 
+int open_source(const char* path, uint64_t flags) {
+  constexpr unsigned kClone = kOpenTreeClone | kOpenTreeCloexec | kAtRecursive;
+  if ((flags & wire::kNoSymlinks) == 0) return open_tree(AT_FDCWD, path, kClone);
+  // A guest with a writable grant could leave a link there that turns the next run's grant into another place.
+  const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks};
+  int place = openat2(AT_FDCWD, path, how);
+  if (place < 0) return place;
+  int tree = open_tree(place, "", kClone | kAtEmptyPath);
+  int error = errno;
+  close(place);
+  errno = error;
+  return tree;
+}
+
 int bind(const Cell& cell, const wire::Step& step) {
-  int tree = open_tree(AT_FDCWD, cell.spec.text(step.b), kOpenTreeClone | kOpenTreeCloexec | kAtRecursive);
+  int tree = open_source(cell.spec.text(step.b), step.x);
   if (tree < 0) return errno == ENOENT && (step.x & wire::kOptional) != 0 ? 0 : errno;
   return place(cell, tree, cell.spec.text(step.a), step.x);
 }

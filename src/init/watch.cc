@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -15,6 +16,7 @@
 namespace cloche::init {
 namespace {
 
+constexpr long kTmpfsMagic = 0x01021994;
 constexpr int kMaxTree = 16384;
 int g_pid[kMaxTree];
 int g_parent[kMaxTree];
@@ -111,6 +113,10 @@ void tell_exit(int status) {
   memset(&message, 0, sizeof message);
   message.kind = wire::MessageKind::kExited;
   message.status = status;
+  struct statfs scratch;
+  if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic && (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
+    message.probe |= wire::kScratchFull;
+  }
   message.cpu_user_us = microseconds(usage.ru_utime);
   message.cpu_system_us = microseconds(usage.ru_stime);
   message.max_rss_kib = static_cast<uint64_t>(usage.ru_maxrss);

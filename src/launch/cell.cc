@@ -1,6 +1,7 @@
 #include "launch/cell.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -75,6 +76,19 @@ Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnS
   for (const Fd& tasks : cell.doors.v1_tasks) inside.cgroup_tasks.push_back(tasks.get());
   CLOCHE_TRY_ASSIGN(cell.process, spawn(inside));
   return begun;
+}
+
+Status await_hello(Cell& cell) {
+  constexpr int kMillis = 10'000;
+  pollfd readable{cell.process.control.get(), POLLIN, 0};
+  while (::poll(&readable, 1, kMillis) < 0 && errno == EINTR) {
+  }
+  wire::Message message{};
+  CLOCHE_TRY_ASSIGN(std::optional<sys::Received> received,
+                    sys::receive_bytes(cell.process.control.get(), &message, sizeof message));
+  if (received && received->size == sizeof message && message.kind == wire::MessageKind::kHello) return {};
+  const int error = received && message.kind == wire::MessageKind::kFailed ? message.error : ETIMEDOUT;
+  return fail_errno(error, "init", "cloche-init could not be started", "reinstall Cloche: cloche-init must be executable for everybody");
 }
 
 Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, const std::vector<Fd>& mounts) {

@@ -61,6 +61,10 @@ struct Begun {
 };
 Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec);
 
+// Waits until init has been exec'd: an ordinary user cannot write the id maps of a process that still shares the
+// memory of a non-dumpable engine.
+Status await_hello(Cell& cell);
+
 // Hands init the steps and the descriptors; from here on it works by itself.
 Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, const std::vector<Fd>& mounts);
 

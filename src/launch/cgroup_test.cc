@@ -39,16 +39,21 @@ class CgroupV1 : public testing::Test {
           ::access((root + "/cgroup.clone_children").c_str(), F_OK) != 0) {
         GTEST_SKIP() << "fact: no writable cgroup v1 controller '" << to_string(controller) << "'";
       }
-      // Ends in /cloche, so that the leaf's own rule for the common parent is tried as well.
       own_.push_back(root + "/cloche-test-" + std::to_string(::getpid()));
       ASSERT_TRUE(::mkdir(own_.back().c_str(), 0755) == 0) << own_.back();
       facts_.parent[static_cast<std::size_t>(controller)] = own_.back() + "/cloche";
     }
   }
   void TearDown() override {
+    expect_nothing_left();
+    for (const std::string& path : own_) EXPECT_EQ(::rmdir(path.c_str()), 0) << path;
+  }
+
+  void expect_nothing_left() const {
     for (const std::string& path : own_) {
-      EXPECT_FALSE(fs::exists(path + "/cloche")) << "left behind";
-      EXPECT_EQ(::rmdir(path.c_str()), 0) << path;
+      for (const auto& entry : fs::directory_iterator(path)) {
+        EXPECT_FALSE(entry.is_directory()) << entry.path() << " is left";
+      }
     }
   }
 
@@ -116,7 +121,9 @@ TEST_F(CgroupV1, ARunsProcessIsInsideKilledAndNothingIsLeft) {
     const std::string line = ":" + std::string(to_string(controller)) + ":";
     const std::size_t at = seen->find(line);
     ASSERT_NE(at, std::string::npos) << line;
-    EXPECT_TRUE(seen->substr(at, seen->find('\n', at) - at).ends_with("/cloche/run"));
+    const std::string group = seen->substr(at + line.size(), seen->find('\n', at) - at - line.size());
+    EXPECT_TRUE(leaf->directory(controller)->ends_with(group)) << group;
+    EXPECT_NE(group, "/");
   }
   leaf->kill();
   pollfd ended{child->pidfd.get(), POLLIN, 0};
@@ -141,24 +148,27 @@ TEST_F(CgroupV1, TheOwnersEndIsTheGroupsEndAlsoWithAProcessInside) {
     EXPECT_TRUE(leaf->empty());
     EXPECT_TRUE(moved.populated());
   }
-  for (const std::string& path : own_) EXPECT_FALSE(fs::exists(path + "/cloche"));
+  expect_nothing_left();
 }
 
-TEST_F(CgroupV1, TwoRunsShareTheParentAndTheLastOneTakesItAway) {
+TEST_F(CgroupV1, ARunThatEndsLeavesTheOthersGroupsAlone) {
   auto first = CgroupLeaf::make(facts_, "one", settings(), janitor_);
   auto second = CgroupLeaf::make(facts_, "two", settings(), janitor_);
   ASSERT_TRUE(first && second);
   first->remove();
-  EXPECT_TRUE(fs::exists(own_.front() + "/cloche/two"));
+  for (const auto& [controller, path] : second->directories()) EXPECT_TRUE(fs::exists(path)) << path;
+  EXPECT_EQ(*second->read(Controller::kPids, "pids.max"), "7");
   second->remove();
-  EXPECT_FALSE(fs::exists(own_.front() + "/cloche"));
+  expect_nothing_left();
 }
 
 TEST_F(CgroupV1, ANameThatIsTakenIsRefused) {
   auto first = CgroupLeaf::make(facts_, "one", settings(), janitor_);
   ASSERT_TRUE(first);
   EXPECT_FALSE(CgroupLeaf::make(facts_, "one", settings(), janitor_));
-  EXPECT_TRUE(fs::exists(own_.front() + "/cloche/one")) << "a failed start took another run's group away";
+  for (const auto& [controller, path] : first->directories()) {
+    EXPECT_TRUE(fs::exists(path)) << path << ": a failed start took another run's group away";
+  }
 }
 
 // Directories that look like version 2 and are none: somebody mounted something over them.

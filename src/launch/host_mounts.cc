@@ -58,12 +58,11 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
   std::map<Owner, Fd> namespaces;
   for (const HostMount& mount : mounts) {
     const std::string step = "grant " + mount.path;
+    CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(mount.path));
     struct stat st {};
-    if (::stat(mount.path.c_str(), &st) != 0) {
-      return fail_errno(errno, step, "the granted path cannot be reached", "correct [files] in the policy");
-    }
+    if (::fstat(place.get(), &st) != 0) return fail_errno(errno, step, "the granted path cannot be inspected");
     int tree = static_cast<int>(
-        ::syscall(kSysOpenTree, AT_FDCWD, mount.path.c_str(), kClone | O_CLOEXEC | kAtRecursive));
+        ::syscall(kSysOpenTree, place.get(), "", kClone | O_CLOEXEC | kAtRecursive | AT_EMPTY_PATH));
     if (tree < 0) return fail_errno(errno, step, "the granted path cannot be mounted");
     Fd owner_fd(tree);
     const Owner owner{st.st_uid, st.st_gid};

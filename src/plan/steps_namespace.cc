@@ -90,7 +90,7 @@ void add_scratch(Plan& plan, const Policy& policy) {
 // As root the engine clones and maps each grant (launch/host_mounts.h); as an ordinary user init binds it by path.
 void add_grant(Plan& plan, const std::string& path, std::uint64_t flags, bool by_engine) {
   if (!by_engine) {
-    add_bind(plan, path, flags);
+    add_bind(plan, path, flags | wire::kNoSymlinks);
     return;
   }
   const std::uint64_t index = plan.host_mounts.size();

@@ -46,7 +46,7 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"weakenings", kList, kAlways, "What the policy gave up, openly."},
     {"weakenings[]", kText, kAlways, "One sentence."},
     {"lifecycle", kList, kAlways, "The steps of the run's life that happened, in order."},
-    {"lifecycle[]", kText, kAlways, "`prepare`, `start`, `run`, `time-out`, `drain` or `dispose`."},
+    {"lifecycle[]", kText, kAlways, "`prepare`, `start`, `run`, `time-out`, `cancel`, `drain` or `dispose`."},
     {"usage", kObject, kAlways, "What the whole cell used."},
     {"usage.wall_ms", kCount, kAlways, "Elapsed time in milliseconds."},
     {"usage.cpu_user_us", kCount, kAlways, "Cpu time in user mode, in microseconds."},

@@ -101,10 +101,8 @@ Status Run::watch_everything() {
   CLOCHE_TRY_ASSIGN(oom_event_, cell_.cgroup.watch_oom());
   if (oom_event_.valid()) {
     CLOCHE_TRY_ASSIGN(oom_watch_, poller_.watch(oom_event_.get(), EPOLLIN, [this](std::uint32_t) {
+      // The kernel tells before it picks its one victim; what it picks does not matter, the whole cell goes (59).
       empty_descriptor(oom_event_.get());
-      // Also fires when the group is removed; only a real kill counts.
-      if (cell_.cgroup.usage().oom_kills == 0) return;
-      oom_seen_ = true;
       set_cause(OutcomeKind::kOom, fmt::format("the cell used more than {} of memory", to_text(plan_.limits.memory)));
       kill_now();
     }));
@@ -144,6 +142,7 @@ void Run::on_control() {
     cell_.process.stack = ChildStack();
     cell_.doors = {};
     switch (message.kind) {
+      case wire::MessageKind::kHello: break;
       case wire::MessageKind::kReady: on_ready((*received)->sender, message.probe); break;
       case wire::MessageKind::kFailed: on_failed(message.step, message.error); break;
       case wire::MessageKind::kStarted: mark("exec"); break;
@@ -151,6 +150,7 @@ void Run::on_control() {
         report_.usage.cpu_user = std::chrono::microseconds(message.cpu_user_us);
         report_.usage.cpu_system = std::chrono::microseconds(message.cpu_system_us);
         report_.usage.memory_peak = kibibytes(message.max_rss_kib);
+        scratch_full_ = (message.probe & wire::kScratchFull) != 0;
         on_exited(message.status);
         break;
       case wire::MessageKind::kTty: {
@@ -248,7 +248,8 @@ void Run::on_failed(int step, int error) {
       e.message = fmt::format("'{}' is neither a program nor a script with a '#!' line", failed.a);
       e.hint = "for a script name its language with --lang";
     } else if (failed.kind == wire::StepKind::kBind) {
-      e.hint = fmt::format("check that {} exists and that this user may reach it", failed.b);
+      e.hint = error == ELOOP ? fmt::format("{} leads through a symbolic link: grant the real path", failed.b)
+                              : fmt::format("check that {} exists and that this user may reach it", failed.b);
     }
   } else if (step == -2) {
     e.message = "cloche-init could not be executed";
@@ -314,7 +315,7 @@ void Run::terminate() {
   }
   if (state_ != State::kRunning) return;
   state_ = State::kTerminating;
-  report_.lifecycle.emplace_back("terminate");
+  report_.lifecycle.emplace_back(report_.outcome.kind == OutcomeKind::kWall ? "time-out" : "cancel");
   grace_deadline_ = Clock::now() + plan_.limits.grace;
   wall_deadline_ = Clock::time_point::max();
   if (!send_terminate(cell_, SIGTERM)) kill_now();

@@ -83,8 +83,8 @@ class Run {
   bool cause_set_ = false;
   bool exit_seen_ = false;
   int exit_status_ = 0;
+  bool scratch_full_ = false;
   bool init_ended_ = false;
-  bool oom_seen_ = false;
   bool kill_sent_ = false;
   bool started_ = false;
   int cancels_ = 0;

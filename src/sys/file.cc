@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -60,6 +61,20 @@ Result<Fd> open_file(const std::string& path, int flags, mode_t mode) {
   int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   if (fd < 0) return fail_errno(errno, "open " + path, "could not be opened");
   return Fd(fd);
+}
+
+Result<Fd> open_without_symlinks(const std::string& path) {
+  struct {
+    std::uint64_t flags, mode, resolve;
+  } how{O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, 0x04 /* RESOLVE_NO_SYMLINKS */};
+  constexpr long kOpenat2 = 437;
+  const int fd = static_cast<int>(::syscall(kOpenat2, AT_FDCWD, path.c_str(), &how, sizeof how));
+  if (fd >= 0) return Fd(fd);
+  if (errno == ELOOP) {
+    return std::unexpected(Error{ErrorCode::kRefused, "grant " + path, 0, "the path leads through a symbolic link",
+                                 "grant the real path that it leads to"});
+  }
+  return fail_errno(errno, "grant " + path, "the granted path cannot be reached", "correct [files] in the policy");
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {

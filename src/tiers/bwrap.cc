@@ -1,5 +1,8 @@
-#include <fcntl.h>
+#include <dirent.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
 
 #include "launch/id_map.h"
 #include "sys/file.h"
@@ -8,22 +11,24 @@
 namespace cloche {
 namespace {
 
-// bwrap mounts a whole /proc. What the native tier never shows is covered here, as far as this kernel has it.
-constexpr const char* kMaskedFiles[] = {"/proc/kcore",     "/proc/keys",        "/proc/key-users",   "/proc/kallsyms",
-                                        "/proc/kmsg",      "/proc/timer_list",  "/proc/sched_debug", "/proc/sysrq-trigger",
-                                        "/proc/modules",   "/proc/slabinfo",    "/proc/vmallocinfo", "/proc/iomem",
-                                        "/proc/ioports",   "/proc/kpagecount",  "/proc/kpageflags",  "/proc/kpagecgroup",
-                                        "/proc/latency_stats", "/proc/config.gz", "/proc/cmdline", "/proc/interrupts"};
-constexpr const char* kMaskedDirectories[] = {"/proc/sys", "/proc/bus", "/proc/irq", "/proc/acpi", "/proc/scsi",
-                                              "/proc/driver", "/proc/fs", "/proc/asound"};
-
+// bwrap mounts a whole /proc. Everything that is not a process is covered, but for a few plain facts that runtimes read.
 void mask_proc(std::vector<std::string>& args) {
-  for (const char* path : kMaskedFiles) {
-    if (::access(path, F_OK) == 0) args.insert(args.end(), {"--ro-bind", "/dev/null", path});
+  constexpr std::string_view kShown[] = {"self",  "thread-self", "mounts",  "net",     "cpuinfo",    "meminfo",
+                                         "stat",  "uptime",      "loadavg", "version", "filesystems"};
+  DIR* proc = ::opendir("/proc");
+  if (proc == nullptr) return;
+  while (const dirent* entry = ::readdir(proc)) {
+    const std::string_view name(entry->d_name);
+    const bool process = name.front() >= '0' && name.front() <= '9';
+    if (process || name == "." || name == ".." || std::ranges::find(kShown, name) != std::end(kShown)) continue;
+    const std::string path = "/proc/" + std::string(name);
+    if (entry->d_type == DT_DIR) {
+      args.insert(args.end(), {"--tmpfs", path, "--remount-ro", path});
+    } else if (entry->d_type == DT_REG) {
+      args.insert(args.end(), {"--ro-bind", "/dev/null", path});
+    }
   }
-  for (const char* path : kMaskedDirectories) {
-    if (::access(path, F_OK) == 0) args.insert(args.end(), {"--tmpfs", path, "--remount-ro", path});
-  }
+  ::closedir(proc);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ Result<Cell> start_namespace(const Plan& plan, const LaunchContext& context) {
   const auto pid = static_cast<std::uint32_t>(cell.process.pid);
   cell.host_uid = plan.own_host_uid ? kGuestUidBase + pid : context.host.uid;
   const std::uint32_t host_gid = plan.own_host_uid ? cell.host_uid : context.host.gid;
+  if (!context.host.is_root) CLOCHE_TRY(await_hello(cell));
   CLOCHE_TRY(write_id_map(cell.process.pid, {plan.inside_uid, plan.inside_gid, cell.host_uid, host_gid}));
   std::vector<Fd> mounts;
   if (!plan.host_mounts.empty()) {

@@ -58,6 +58,7 @@ enum MountFlags : uint64_t {
   kNoExec = 2,
   kOptional = 4,   // a missing source is skipped
   kAllowDevices = 8,
+  kNoSymlinks = 16,  // a grant: no component of the host path may be a symbolic link
 };
 
 struct Step {
@@ -88,7 +89,8 @@ struct SpecHeader {
 };
 
 enum class MessageKind : uint32_t {
-  kSpec = 1,   // engine → init, with descriptors: spec memfd, stdio, detached mounts
+  kHello = 1,  // init → engine: the exec is done, nothing of the engine's memory is shared any more
+  kSpec,       // engine → init, with descriptors: spec memfd, stdio, detached mounts
   kFds,        // engine → init: more detached mounts
   kGo,         // engine → guest-to-be
   kTerminate,  // engine → init: number is the signal for the whole tree
@@ -116,6 +118,7 @@ enum ProbeBits : uint32_t {
   kProbeLandlockHeld = 1,   // opening a path that only Landlock forbids gave EACCES
   kProbeFilterHeld = 2,     // a forbidden system call gave the filter's errno
   kProbeKeyringFresh = 4,
+  kScratchFull = 8,         // kExited: nothing more could be written when the guest ended
 };
 
 }  // namespace cloche::wire

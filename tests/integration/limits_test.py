@@ -34,7 +34,8 @@ class Limits(CellCase):
             peak = max([peak] + [int(line.split()[1]) for line in lines])
         self.assertEqual(process.wait(TIMEOUT), 137)
         self.assertGreater(peak, 0)
-        self.assertLess(peak, 16 * 1024)
+        if not os.environ.get("SANITIZED"):  # their shadow memory is no memory of ours
+            self.assertLess(peak, 16 * 1024)
 
     def test_output_outcome_and_its_tail(self):
         done, report = self.run_report("--output", "10K", "--", "yes")
