@@ -43,7 +43,8 @@ inline std::unique_ptr<Runtime> runtime() {
 }
 
 // Waits for a condition that will hold; false after the time that no healthy machine needs.
-inline bool eventually(const std::function<bool()>& condition, std::chrono::seconds patience = std::chrono::seconds(30)) {
+inline bool eventually(const std::function<bool()>& condition,
+                       std::chrono::seconds patience = std::chrono::seconds(30)) {
   const auto until = std::chrono::steady_clock::now() + patience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > until) return false;

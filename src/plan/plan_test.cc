@@ -117,9 +117,9 @@ TEST(PlanOrder, TheViewIsCompleteBeforeThePivotAndLandlockComesAfterIt) {
     const Plan plan = must_plan(policy, program(), host);
     const int pivot = first(plan, StepKind::kPivot);
     ASSERT_GE(pivot, 0);
-    for (const StepKind kind : {StepKind::kNewRoot, StepKind::kScratch, StepKind::kDir, StepKind::kSymlink,
-                                StepKind::kFile, StepKind::kBind, StepKind::kBindFd, StepKind::kScratchDir,
-                                StepKind::kDevice, StepKind::kProc, StepKind::kPts}) {
+    for (const StepKind kind :
+         {StepKind::kNewRoot, StepKind::kScratch, StepKind::kDir, StepKind::kSymlink, StepKind::kFile, StepKind::kBind,
+          StepKind::kBindFd, StepKind::kScratchDir, StepKind::kDevice, StepKind::kProc, StepKind::kPts}) {
       EXPECT_LT(last(plan, kind), pivot);
     }
     EXPECT_LT(pivot, first(plan, StepKind::kRootReadOnly));

@@ -110,7 +110,8 @@ std::vector<Break> breaks() {
       status(G::kSession, "NSsid", "77\t1"),
       {G::kSession, "not reported", [](Plan&, Inspection& s) { s.status.erase("NSsid"); }},
       no_namespace(G::kTreeKill, "pid"),
-      {G::kProcesses, "pid", [](Plan& p, Inspection& s) {
+      {G::kProcesses, "pid",
+       [](Plan& p, Inspection& s) {
          forget(p, G::kTreeKill);  // stands on the same namespace and comes first
          s.namespaces.erase("pid");
        }},
@@ -119,7 +120,8 @@ std::vector<Break> breaks() {
       status(G::kIdentity, "Groups", "0 27"),
       {G::kIdentity, "two entries", [](Plan&, Inspection& s) { s.uid_map = "0 0 4294967295"; }},
       {G::kIdentity, "no map", [](Plan&, Inspection& s) { s.uid_map.clear(); }},
-      {G::kIdentity, "the engine's own uid", [](Plan&, Inspection& s) {
+      {G::kIdentity, "the engine's own uid",
+       [](Plan&, Inspection& s) {
          s.host_uid = 0;
          s.status["Uid"] = "0\t0\t0\t0";
          s.uid_map = "1000 0 1";

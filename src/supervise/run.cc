@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,6 +35,18 @@ void send_signal(const Fd& pidfd, int signal) {
 void empty_descriptor(int fd) {
   char bytes[512];
   (void)!::read(fd, bytes, sizeof bytes);
+}
+
+// How often the caller asked, by whichever descriptor it uses: an eventfd counts, a signalfd gives a record each.
+std::uint64_t count_requests(int fd) {
+  alignas(std::uint64_t) char bytes[4 * sizeof(signalfd_siginfo)];
+  const ssize_t n = ::read(fd, bytes, sizeof bytes);
+  if (n == sizeof(std::uint64_t)) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, bytes, sizeof count);
+    return count;
+  }
+  return n <= 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(n) / sizeof(signalfd_siginfo));
 }
 
 }  // namespace
@@ -266,8 +280,8 @@ void Run::on_exited(int status) {
 }
 
 void Run::on_cancel_readable() {
-  empty_descriptor(wiring_.cancel_fd);
-  cancel();
+  const std::uint64_t asked = count_requests(wiring_.cancel_fd);
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(asked, 2); ++i) cancel();
 }
 
 void Run::cancel() {
@@ -381,8 +395,14 @@ void Run::on_time(Clock::time_point now) {
 void Run::on_init_ended() {
   if (init_ended_) return;
   on_control();  // its last words come before its end
+  // Out of epoll before it is closed: a child of another run holds a copy of it until its exec, so closing alone would
+  // leave it registered, with an address that is gone.
+  pidfd_watch_.set_events(0);
   auto status = try_reap(cell_.process.pidfd);
-  if (status && !*status) return;
+  if (status && !*status) {
+    pidfd_watch_.set_events(EPOLLIN);
+    return;
+  }
   init_ended_ = true;
   pidfd_watch_.reset();
   control_watch_.reset();

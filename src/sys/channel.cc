@@ -54,7 +54,8 @@ Status send_bytes(int socket, const void* bytes, std::size_t size, const std::ve
 
 Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size_t capacity) {
   iovec part{bytes, capacity};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
+  // CMSG_LEN, not CMSG_SPACE: the padding would be room for a second descriptor, which nobody would close.
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(sizeof(int))];
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;

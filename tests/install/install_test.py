@@ -1,4 +1,5 @@
-"""install_test.py BUILD CONSUMER COMPILER: installs BUILD, then builds CONSUMER against what was installed."""
+"""install_test.py BUILD CONSUMER EXAMPLE COMPILER: installs BUILD, then builds and runs CONSUMER and EXAMPLE against
+what was installed."""
 import os
 import shutil
 import subprocess
@@ -22,7 +23,13 @@ def dynamic_needs(program):
     return [line for line in run("readelf", "-d", "-l", program).splitlines() if "NEEDED" in line or "INTERP" in line]
 
 
-def main(build, consumer, compiler):
+def build_against(prefix, source, target, compiler):
+    run("cmake", "-S", source, "-B", target, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_CXX_COMPILER={compiler}")
+    run("cmake", "--build", target)
+
+
+def main(build, consumer, example, compiler):
     scratch = tempfile.mkdtemp(prefix="install-test-")
     try:
         prefix = os.path.join(scratch, "prefix")
@@ -33,12 +40,17 @@ def main(build, consumer, compiler):
                 expect(os.access(installed, os.X_OK), f"{folder}/{name} was not installed")
                 expect(not dynamic_needs(installed), f"{folder}/{name} is not static: {dynamic_needs(installed)}")
         target = os.path.join(scratch, "build")
-        run("cmake", "-S", consumer, "-B", target, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
-            f"-DCMAKE_CXX_COMPILER={compiler}")
-        run("cmake", "--build", target)
+        build_against(prefix, consumer, target, compiler)
         run(os.path.join(target, "consumer"))
         needs = "".join(dynamic_needs(os.path.join(target, "consumer")))
         expect("fmt" not in needs, f"who links libcloche.a needs fmt, too: {needs}")
+        init = os.path.join(prefix, "libexec/cloche/cloche-init")
+        if os.path.exists(init):
+            embed = os.path.join(scratch, "embed")
+            build_against(prefix, example, embed, compiler)
+            said = run(os.path.join(embed, "embed"), init)
+            for part in ("hello, world", "/work", "I may not read that", "outcome: exited (exit code 0)"):
+                expect(part in said, f"examples/embed did not say '{part}':\n{said}")
     finally:
         shutil.rmtree(scratch)
 
