@@ -6,12 +6,12 @@
 
 namespace {
 
-constexpr const char* kScript = R"(
+constexpr const char* kScript = R"sh(
 name=$(cat)
 echo "$GREETING, $name"
 echo "I may write here: $(pwd)"
 cat /etc/shadow || echo "and I may not read that"
-)";
+)sh";
 
 }  // namespace
 

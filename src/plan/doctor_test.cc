@@ -64,7 +64,7 @@ TEST(Doctor, AgreesWithTheOffers) {
 
 TEST(Doctor, X2_ShowsTheHintOfEachLackAndOnceOnly) {
   const std::string text = render(examine(samples::v1_nothing_writable()), Colour::kNever);
-  EXPECT_THAT(text, HasSubstr("→ as root: for c in pids memory cpu cpuacct freezer"));
+  EXPECT_THAT(text, HasSubstr("→ as root: for c in pids memory cpu cpuacct"));
   EXPECT_THAT(text, HasSubstr("→ as above"));
 }
 

@@ -87,7 +87,7 @@ TEST(Offers, GroupsOfAnOrdinaryUserWeakenItsIdentity) {
 TEST(Offers, RootNeedsEnoughIdsForAUidOfItsOwn) {
   HostFacts host = samples::root_v1();
   host.uid_span = 0x71400000ull;
-  EXPECT_EQ(standing(Backend::kNamespace, host, Guarantee::kIdentity), Standing::kWeakened);
+  EXPECT_EQ(standing(Backend::kNamespace, host, Guarantee::kIdentity), Standing::kAbsent);
   host.uid_span += 1;
   EXPECT_EQ(standing(Backend::kNamespace, host, Guarantee::kIdentity), Standing::kHeld);
 }

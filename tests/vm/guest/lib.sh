@@ -68,8 +68,8 @@ until_true() {
 
 groups_left() { find "$top" -type d -name 'cloche*'; }
 no_group() { [ -z "$(groups_left)" ]; }
-# Whoever has the word in its command line, but for the one who asks.
-with_word() { grep -la "$1" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "^/proc/$$/" | grep -v /proc/self; }
+# Whoever has the word in its command line, but for the one who asks: a pattern such as [4]201 does not match itself.
+with_word() { grep -la "[${1%"${1#?}"}]${1#?}" /proc/[0-9]*/cmdline 2>/dev/null; }
 no_word() { [ -z "$(with_word "$1")" ]; }
 cell_has() { grep -qs . "$(leaf)/cgroup.procs" && ! no_word "$1"; }
 leaf() { groups_left | grep -v cloche-engine | head -n 1; }
