@@ -113,10 +113,14 @@ Result<CgroupLeaf> CgroupLeaf::make(const CgroupFacts& facts, const std::string&
   }
   // Before they are made, so that there is no moment in which nobody knows of them.
   if (!leaf.directories_.empty()) CLOCHE_TRY(janitor.watch(Janitor::Kind::kCgroup, leaf.paths()));
-  for (const auto& [controller, path] : leaf.directories_) {
-    if (::mkdir(path.c_str(), 0755) != 0) {
-      return fail_errno(errno, "cgroup " + path, "could not be made", "'cloche doctor' shows what is writable here");
-    }
+  for (std::size_t made = 0; made < leaf.directories_.size(); ++made) {
+    const std::string path = leaf.directories_[made].second;
+    if (::mkdir(path.c_str(), 0755) == 0) continue;
+    const int error = errno;
+    // What we did not make is not ours to remove, neither now nor by the janitor.
+    leaf.janitor_->forget({path});
+    leaf.directories_.resize(made);
+    return fail_errno(error, "cgroup " + path, "could not be made", "'cloche doctor' shows what is writable here");
   }
   for (const CgroupSetting& setting : settings) {
     if (setting.file.empty()) continue;

@@ -1,5 +1,7 @@
 #include "outside.h"
 
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -112,10 +114,12 @@ Seen seen_from_namespace_root(pid_t pid, const std::string& path) {
   const std::string base = "/proc/" + std::to_string(pid) + "/ns/";
   const pid_t child = ::fork();
   if (child == 0) {
-    const int user = ::open((base + "user").c_str(), O_RDONLY);
     const int mounts = ::open((base + "mnt").c_str(), O_RDONLY);
+    // An ordinary user first needs the user namespace that owns the mounts: bwrap's guest is in another one further in.
+    const int owner = ::geteuid() == 0 ? -1 : ::ioctl(mounts, NS_GET_USERNS);
+    if (mounts < 0 || (::geteuid() != 0 && ::setns(owner, CLONE_NEWUSER) != 0)) ::_exit(2);
     // setns puts the caller at the root of the namespace, wherever the process itself was put by chroot.
-    if (user < 0 || mounts < 0 || ::setns(user, CLONE_NEWUSER) != 0 || ::setns(mounts, CLONE_NEWNS) != 0) ::_exit(2);
+    if (::setns(mounts, CLONE_NEWNS) != 0) ::_exit(2);
     struct stat info {};
     ::_exit(::stat(path.c_str(), &info) == 0 ? 0 : 1);
   }

@@ -17,11 +17,12 @@ check "runs side by side keep their own groups" side_by_side
 check "kill -9 of cloche leaves no process and no group" killed_engine
 check "tier process: kill -9 of cloche leaves no process and no group" killed_engine_in_tier_process
 check "root in a nested group runs with limits" nested_root
-check "Landlock ABI 2 holds reads and writes apart" landlock
-check "Landlock ABI 2 lets a file move between granted folders" landlock_refer
+check "tier process: Landlock ABI 2 hides a file without a grant" landlock
 check "bubblewrap is named as missing, not as broken" no_bubblewrap
 check "an ordinary user without delegation is refused with a hint" user_refused
 check "an ordinary user without delegation runs with best effort" user_best_effort
+check "Landlock ABI 2 holds reads and writes apart" user_landlock
+check "Landlock ABI 2 lets a file move between folders of a grant" user_landlock_refer
 check "an ordinary user with a delegated group has every limit" user_delegated
 check "an ordinary user's memory hog ends as oom" user_oom
 check "an ordinary user's kill -9 leaves no process and no group" user_killed_engine

@@ -23,6 +23,7 @@ check() {
     for file in "$scratch"/*.json; do
       [ -f "$file" ] && sed -n -e 's/^/# /' -e '/"\(outcome\|receipt\|weakenings\|usage\)"/,/^# *[]}]/p' "$file"
     done
+    force_undelegate
   fi
 }
 

@@ -9,6 +9,13 @@ delegate() {
   chown 1000:1000 "$mine" "$mine/cgroup.procs" "$mine/cgroup.subtree_control"
   for controller in $1; do echo "+$controller" >"$mine/cgroup.subtree_control" || die "$controller was not passed on"; done
 }
+# Also after a check that failed, so that the next one starts clean.
+force_undelegate() {
+  [ -d "$mine" ] || return 0
+  echo 1 >"$mine/cgroup.kill"
+  until_true 5 eval '! grep -q "populated 1" "$mine/cgroup.events"'
+  find "$mine" -depth -type d -exec rmdir {} \;
+}
 # The kernel may need a moment after the last exit.
 undelegate() {
   find "$mine" -type d -name cloche-engine -exec rmdir {} \; -prune
@@ -17,12 +24,13 @@ undelegate() {
   done
 }
 
-# as_user GROUP COMMAND: the shell becomes the user's and the only process of the group; no process stands in between.
+# as_user GROUP COMMAND: never returns. The shell becomes the user's program and the only process of the group; nobody
+# stands in between, so that its pid is the program's.
 as_user() {
-  sh -c "echo \$\$ >'$1/cgroup.procs' && exec su -s /bin/sh user -c '$2'"
+  exec sh -c "echo \$\$ >'$1/cgroup.procs' && exec su -s /bin/sh user -c '$2'"
 }
 user_run() {
-  as_user "$1" "$3 exec cloche run --report report.json $2 >out 2>err"
+  (as_user "$1" "$3 exec cloche run --report report.json $2 >out 2>err")
   code=$?
   cat err
 }
@@ -128,6 +136,29 @@ user_named_cloche() {
   rmdir "$mine/cloche" || die "the named group is not empty"
   nothing_left 4304
   undelegate
+}
+
+# As the owner of the folders: a run of root maps owners, which a tmpfs can from Linux 6.3 on.
+user_landlock() {
+  mkdir readable writable
+  echo word >readable/file
+  chown -R 1000:1000 readable writable
+  user_run "$top" "--limits-mode best-effort --read $scratch/readable --write $scratch/writable -- sh -c \"
+    cat $scratch/readable/file && echo x >$scratch/writable/file && echo written
+    echo x >$scratch/readable/new || echo refused\""
+  outcome 0 exited
+  same "what the guest said" "$(tr '\n' ' ' <out)" "word written refused "
+  same "the standing of file-access" "$(receipt report.json file-access standing)" held
+  has "the mechanism of file-access" "$(receipt report.json file-access mechanism)" "Landlock ABI 2"
+}
+
+user_landlock_refer() {
+  mkdir work
+  chown 1000:1000 work
+  user_run "$top" "--limits-mode best-effort --write $scratch/work -- sh -c \"
+    cd $scratch/work && mkdir a b && echo word >a/file && ln a/file b/link && mv a/file b/moved && cat b/moved\""
+  outcome 0 exited
+  same "what the guest said" "$(cat out)" word
 }
 
 user_without_cpu() {
