@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 TIDY ?= changed
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench install style format fuzz clean
+.PHONY: help build run test test-vm bench install style format fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,11 @@ test: ## build and test the release and the sanitizer preset, look for leftovers
 	@tools/build release -j $(JOBS)
 	@tools/build asan-ubsan -j $(JOBS)
 	@tools/run-tests -j $(JOBS) release asan-ubsan
+
+test-vm: ## boot a 6.1 kernel with cgroup v2 in an emulator and test the release build there
+	@tools/setup build test vm
+	@tools/build release -j $(JOBS)
+	@tests/vm/run build/release
 
 bench: ## build and run the benchmarks
 	@tools/setup build bench

@@ -4,9 +4,10 @@
 //   auto policy = cloche::PolicyBuilder("untrusted").limit("memory", "256M").build();
 //   cloche::RunResult result = (*runtime)->run(*policy, {.script = "print(6 * 7)", .language = "python"});
 //
-// One Runtime has one supervising thread, which serves any number of runs at once. It installs no signal handler, sends
-// your program no SIGCHLD, and its children are not reaped by your waitpid(-1). Every function may be called from any
-// thread. Needs the C++23 standard library and nothing else.
+// One Runtime has one supervising thread, which serves any number of runs at once. It installs no signal handler and
+// changes nothing process-wide. Its cells are children of your process, so your own SIGCHLD handler hears of them; one
+// that reaps everybody does no harm, the outcome does not come from there. Every function may be called from any thread.
+// Needs the C++23 standard library and nothing else.
 #pragma once
 
 #include <cstddef>

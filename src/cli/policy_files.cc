@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/units.h"
+#include "engine/engine.h"
 #include "policy/ceiling.h"
 #include "policy/parse.h"
 #include "policy/presets.h"

@@ -10,8 +10,6 @@
 
 namespace cloche::cli {
 
-inline constexpr const char* kSystemCeiling = "/etc/cloche/ceiling.toml";
-
 Result<Policy> load_policy(const std::string& path);
 // A preset's name, or a path: whatever has a '/' or ends in .toml.
 Result<Policy> load_preset_or_file(const std::string& name);

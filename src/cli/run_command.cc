@@ -70,6 +70,9 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice) {
   auto made = make_policy(args, env);
   if (!made) return refusal(request, policy, made.error());
   policy = std::move(*made);
+  if (policy.backend == BackendChoice::kNone) {
+    fputs("cloche: warning: backend 'none' contains nothing; for development only\n", stderr);
+  }
   auto asked = make_request(args, policy, env);
   if (!asked) return refusal(request, policy, asked.error());
   auto report = run_wired(policy, *asked, voice, args.parsed);

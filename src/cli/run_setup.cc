@@ -1,5 +1,4 @@
 // From a command line to a policy and a request.
-#include <dirent.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "base/units.h"
 #include "cli/policy_files.h"
 #include "cli/run_options.h"
+#include "engine/engine.h"
 #include "engine/program.h"
 #include "engine/script.h"
 #include "host/probe.h"
@@ -49,25 +49,6 @@ std::vector<std::string> absolute_grants(const std::vector<std::string>& grants,
   std::vector<std::string> out;
   for (const std::string& grant : grants) out.push_back(grant.starts_with("~/") ? home + grant.substr(1) : grant);
   return out;
-}
-
-// Tasks of a user, which RLIMIT_NPROC counts together on tier 0; the limit is set that much higher.
-std::uint64_t count_tasks(std::uint32_t uid) {
-  std::uint64_t tasks = 0;
-  DIR* proc = ::opendir("/proc");
-  if (proc == nullptr) return 0;
-  while (const dirent* entry = ::readdir(proc)) {
-    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    const auto status = sys::read_file(fmt::format("/proc/{}/status", entry->d_name), 64 * 1024);
-    if (!status) continue;  // it ended meanwhile
-    const std::size_t uid_at = status->find("\nUid:\t");
-    const std::size_t threads_at = status->find("\nThreads:\t");
-    if (uid_at == std::string::npos || threads_at == std::string::npos) continue;
-    if (std::strtoull(status->c_str() + uid_at + 6, nullptr, 10) != uid) continue;
-    tasks += std::strtoull(status->c_str() + threads_at + 10, nullptr, 10);
-  }
-  ::closedir(proc);
-  return tasks;
 }
 
 Result<Script> make_script(const RunArgs& args, const ScriptContext& context) {
@@ -126,8 +107,7 @@ Result<Request> make_request(const RunArgs& args, const Policy& policy, const En
 
 HostFacts probe_for(const Policy& policy) {
   HostFacts host = probe_fast();
-  const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
-  if (tier_zero && !host.is_root) host.user_tasks = count_tasks(host.uid);
+  complete_facts(host, policy);
   return host;
 }
 

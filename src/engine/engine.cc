@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "host/probe.h"
 #include "tiers/tiers.h"
 
 namespace cloche {
@@ -15,6 +16,11 @@ Result<Cell> start_cell(const Plan& plan, const LaunchContext& context) {
     case Backend::kNone: return start_process(plan, context);
   }
   return fail(ErrorCode::kInternal, "engine", "unknown backend");
+}
+
+void complete_facts(HostFacts& host, const Policy& policy) {
+  const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
+  if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
 }
 
 Report refusal(const Request& request, const Policy& policy, const Error& error) {

@@ -13,8 +13,14 @@
 
 namespace cloche {
 
+// The operator's ceiling: what lies there holds for every door.
+inline constexpr const char* kSystemCeiling = "/etc/cloche/ceiling.toml";
+
 // Starts a plan on the tier that it names.
 Result<Cell> start_cell(const Plan& plan, const LaunchContext& context);
+
+// Counts what only this policy makes worth counting: a user's tasks, for tier 0.
+void complete_facts(HostFacts& host, const Policy& policy);
 
 // A report for a run that never started.
 Report refusal(const Request& request, const Policy& policy, const Error& error);

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "cloche/cloche.h"
@@ -17,6 +19,8 @@
 #include "engine/program.h"
 #include "engine/script.h"
 #include "host/probe.h"
+#include "plan/steps.h"
+#include "policy/ceiling.h"
 #include "report/json.h"
 #include "sys/file.h"
 
@@ -67,6 +71,7 @@ struct Runtime::State {
   };
 
   HostFacts host;
+  std::optional<Ceiling> ceiling;  // the operator's, which no policy exceeds
   std::size_t tail_bytes = 0;
   Fd wake;
   std::mutex mutex;
@@ -92,13 +97,15 @@ Result<Request> Runtime::State::to_request(const Job& job) const {
   }
   if (auto home = out.env.find("HOME"); home != out.env.end()) out.home = home->second;
   const Policy& policy = job.policy.value();
+  std::vector<std::string> exec_grants;
+  for (const std::string& path : policy.files.exec) exec_grants.push_back(expand_home(path, out.home));
   if (!job.request.language.empty() || !job.request.script.empty()) {
     CLOCHE_TRY_ASSIGN(out.script, script_from_text(job.request.script, job.request.language,
-                                                   {.memory = policy.limits.memory, .exec_grants = policy.files.exec}));
+                                                   {.memory = policy.limits.memory, .exec_grants = exec_grants}));
     return out;
   }
   if (out.argv.empty()) return fail(ErrorCode::kInvalidInput, "request", "neither a program nor a script was given");
-  CLOCHE_TRY_ASSIGN(out.program, resolve_program(out.argv.front(), {.exec_grants = policy.files.exec, .cwd = "/"}));
+  CLOCHE_TRY_ASSIGN(out.program, resolve_program(out.argv.front(), {.exec_grants = exec_grants, .cwd = "/"}));
   return out;
 }
 
@@ -108,7 +115,12 @@ void Runtime::State::launch(Supervisor& supervisor, Job job) {
   Request plain;
   plain.id = job.handle->id;
   plain.argv = job.request.argv;
-  auto plan = request ? make_plan(policy, *request, host) : Result<Plan>(std::unexpected(request.error()));
+  HostFacts facts = host;
+  complete_facts(facts, policy);
+  Status allowed = ceiling ? enforce(policy, *ceiling) : Status{};
+  auto plan = !allowed   ? Result<Plan>(std::unexpected(allowed.error()))
+              : !request ? Result<Plan>(std::unexpected(request.error()))
+                         : make_plan(policy, *request, facts);
   if (!plan) {
     job.handle->finish(refusal(plain, policy, plan.error()));
     return;
@@ -179,6 +191,13 @@ std::expected<std::unique_ptr<Runtime>, std::string> Runtime::create(const Runti
   if (!options.init_path.empty()) probing.init_override = options.init_path;
   state.host = probe(probing);
   state.tail_bytes = options.tail_bytes;
+  if (auto text = sys::read_file(kSystemCeiling, 1 << 20)) {
+    auto ceiling = parse_ceiling(*text, kSystemCeiling);
+    if (!ceiling) return std::unexpected(ceiling.error().text());
+    state.ceiling = std::move(*ceiling);
+  } else if (text.error().errno_value != ENOENT && text.error().errno_value != ENOTDIR) {
+    return std::unexpected(text.error().text());
+  }
   if (state.host.set_uid_program) return std::unexpected("Cloche refuses to run in a set-uid program");
   state.wake = Fd(::eventfd(0, EFD_CLOEXEC));
   if (!state.wake.valid()) return std::unexpected("no descriptor left for the runtime");
@@ -205,11 +224,18 @@ RunHandle Runtime::start(const PolicyHandle& policy, RunRequest request) {
   handle.state_ = std::make_shared<RunHandle::State>();
   handle.state_->id = make_run_id();
   handle.state_->cancel = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+  bool wired = handle.state_->cancel.valid();
   if (!request.input.empty()) {
-    if (auto memfd = sys::make_memfd("cloche-input", request.input)) {
-      ::lseek(memfd->get(), 0, SEEK_SET);
-      handle.state_->input = std::move(*memfd);
-    }
+    auto memfd = sys::make_memfd("cloche-input", request.input);
+    wired = wired && memfd && ::lseek(memfd->get(), 0, SEEK_SET) == 0;
+    if (memfd) handle.state_->input = std::move(*memfd);
+  }
+  if (!wired) {
+    Request plain;
+    plain.id = handle.state_->id;
+    plain.argv = request.argv;
+    handle.state_->finish(refusal(plain, policy.value(), {ErrorCode::kSystem, "runtime", EMFILE, "no descriptors left for the run", "raise RLIMIT_NOFILE"}));
+    return handle;
   }
   {
     std::lock_guard lock(state_->mutex);

@@ -120,7 +120,8 @@ std::optional<Prober::Candidate> Prober::judge(const std::string& directory, con
   return found;
 }
 
-// The directory that CLOCHE_CGROUP names is used itself: whoever named it gave it to us for nothing else.
+// The directory that CLOCHE_CGROUP names holds the leaves itself, whatever its own name is: whoever named it gave it to
+// us, and its parent perhaps not.
 std::optional<Prober::Candidate> Prober::judge_named(const Mount& mount, const std::string& own) {
   std::string point = unescape(mount.point);
   if (point == "/") point.clear();
@@ -136,7 +137,7 @@ std::optional<Prober::Candidate> Prober::judge_named(const Mount& mount, const s
     return std::nullopt;
   }
   Candidate found;
-  found.directory = directory;
+  found.directory = directory + "/cloche";
   found.controllers = reachable_controllers(directory, found.self_move, directory == own);
   found.kill_file = is_there(directory + "/cgroup.kill");
   if (found.controllers != 0) return found;
@@ -209,7 +210,7 @@ std::optional<std::string> Prober::v1_parent(Controller controller, const std::v
   const std::string point = unescape(mount->point);
   if (!query_.named.empty()) {
     const std::string named = point + "/" + query_.named;
-    if (can_write(named)) return named;
+    if (can_write(named)) return named + "/cloche";
     add_reason(v1_reasons_, fmt::format("cgroup v1: CLOCHE_CGROUP names {}, which is missing or not writable by uid {}",
                                         named, query_.uid));
     return std::nullopt;

@@ -117,10 +117,12 @@ TEST_F(UserSession, SkipsADirectoryWhereAnotherUsersFolderIsInTheWay) {
   EXPECT_EQ(probe().facts.at(Controller::kPids), service_ + "/app.slice/cloche");
 }
 
-TEST_F(UserSession, NamedDirectoryIsTheParentItself) {
-  v2_directory(host_, service_ + "/team/x", Owner::kUs, "cpu memory pids\n", "", "");
-  const CgroupProbe found = probe("u.slice/user@1000.service/team/x");
-  EXPECT_EQ(found.facts.at(Controller::kMemory), service_ + "/team/x");
+TEST_F(UserSession, NamedDirectoryHoldsTheLeavesWhateverItsName) {
+  for (const std::string name : {"/team/x", "/team/cloche"}) {
+    v2_directory(host_, service_ + name, Owner::kUs, "cpu memory pids\n", "", "");
+    const CgroupProbe found = probe("u.slice/user@1000.service" + name);
+    EXPECT_EQ(found.facts.at(Controller::kMemory), service_ + name + "/cloche");
+  }
 }
 
 TEST_F(UserSession, NamedDirectoryThatIsMissingIsNotReplacedInSilence) {
@@ -221,12 +223,12 @@ TEST(CgroupProbe, V1UsesADirectoryDelegatedByTheAdministrator) {
   EXPECT_THAT(facts.why_not, HasSubstr("/cg/memory/u/m is not writable by uid 1000"));
 }
 
-TEST(CgroupProbe, V1UsesTheNamedDirectoryItself) {
+TEST(CgroupProbe, V1NamedDirectoryHoldsTheLeaves) {
   const FakeHost host;
   v1_tree(host, Owner::kUs);
   host.directory("/cg/pids/team/x");
   const CgroupFacts facts = host.probe(kV1Self, kV1Mounts, "team/x").facts;
-  EXPECT_EQ(facts.at(Controller::kPids), "/cg/pids/team/x");
+  EXPECT_EQ(facts.at(Controller::kPids), "/cg/pids/team/x/cloche");
   EXPECT_FALSE(facts.at(Controller::kMemory));  // named, so that our own is no substitute
   EXPECT_THAT(facts.why_not, HasSubstr("CLOCHE_CGROUP names /cg/memory/team/x"));
 }

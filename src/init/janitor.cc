@@ -1,22 +1,21 @@
 // cloche-janitor: what the kernel does not take back when the engine dies by SIGKILL are directories: cgroups, and the
 // work directory of a tier-0 run. One janitor per engine holds the list of them ("+cPATH", "+dPATH", "-PATH", each
 // ended by NUL, on descriptor 3) and removes what is still on it when the engine's end of the pipe closes.
-#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "init/cell.h"
 #include "init/kernel.h"
+#include "wire/remove_tree.h"
 
 namespace cloche::init {
 namespace {
 
-constexpr int kMaxEntries = 16384;
-constexpr int kMaxPath = 256;
+constexpr int kMaxEntries = wire::kMaxWatched;
+constexpr int kMaxPath = wire::kMaxWatchedPath;
 struct Entry {
   char kind;  // 0: free
   char path[kMaxPath];
@@ -61,35 +60,9 @@ void kill_members(const char* cgroup) {
   close(fd);
 }
 
-// Removes a tree by descriptors, never through a symbolic link; a guest may have taken its own permissions away.
-void remove_tree(int parent, const char* name, int depth) {
-  if (depth > 256) return;
-  if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
-  int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (dir < 0) {
-    fchmodat(parent, name, 0700, 0);
-    dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir < 0) return;
-  }
-  fchmod(dir, 0700);
-  DIR* list = fdopendir(dir);
-  if (list == nullptr) {
-    close(dir);
-    return;
-  }
-  while (struct dirent* entry = readdir(list)) {
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-      remove_tree(dirfd(list), entry->d_name, depth + 1);
-    }
-  }
-  closedir(list);
-  unlinkat(parent, name, AT_REMOVEDIR);
-}
-
 bool remove_entry(const Entry& entry) {
   if (entry.kind == 'd') {
-    remove_tree(AT_FDCWD, entry.path, 0);
-    return access(entry.path, F_OK) != 0;
+    return wire::remove_tree(entry.path) == 0;
   }
   if (rmdir(entry.path) != 0 && errno == EBUSY) {
     kill_members(entry.path);

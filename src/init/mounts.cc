@@ -147,8 +147,11 @@ int open_source(const char* path, uint64_t flags) {
   const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks};
   int place = openat2(AT_FDCWD, path, how);
   if (place < 0) return place;
-  int tree = open_tree(place, "", kClone | kAtEmptyPath);
-  int error = errno;
+  struct stat st;
+  // With O_PATH and O_NOFOLLOW a link at the very end is opened itself instead of being refused.
+  bool link = fstat(place, &st) != 0 || S_ISLNK(st.st_mode);
+  int tree = link ? -1 : open_tree(place, "", kClone | kAtEmptyPath);
+  int error = link ? ELOOP : errno;
   close(place);
   errno = error;
   return tree;

@@ -65,18 +65,25 @@ int die_with_parent() {
   return (control.revents & (POLLHUP | POLLERR)) != 0 ? EPIPE : 0;
 }
 
-int drop_capabilities() {
+// Bounding set and securebits take a capability to change; the other four sets never do.
+int drop_bounding() {
   for (int cap = 0;; ++cap) {
     if (prctl(PR_CAPBSET_DROP, cap) != 0) {
       if (errno == EINVAL && cap > 0) break;  // past the last one this kernel knows
       return errno;
     }
   }
-  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return errno;
   constexpr unsigned long kAllLocked = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                        SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
                                        SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-  if (prctl(PR_SET_SECUREBITS, kAllLocked) != 0) return errno;
+  return status_of(prctl(PR_SET_SECUREBITS, kAllLocked));
+}
+
+int drop_capabilities(bool keep_bounding) {
+  if (!keep_bounding) {
+    if (int error = drop_bounding(); error != 0) return error;
+  }
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return errno;
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct none[2] = {};
   return status_of(syscall(SYS_capset, &header, none));
@@ -105,7 +112,12 @@ int set_affinity(const wire::Step& step) {
 }
 
 int set_rlimit(const wire::Step& step) {
-  const struct rlimit limit = {step.y, step.y};
+  // A service or a container may have left a lower hard limit, which nobody here could raise: the stricter one stays,
+  // and the read-back judges it.
+  struct rlimit limit;
+  if (getrlimit(static_cast<int>(step.x), &limit) != 0) return errno;
+  limit.rlim_max = step.y < limit.rlim_max ? step.y : limit.rlim_max;
+  limit.rlim_cur = limit.rlim_max;
   return status_of(setrlimit(static_cast<int>(step.x), &limit));
 }
 
@@ -140,7 +152,9 @@ int begin_landlock(Cell& cell, const wire::Step& step) {
 }
 
 int add_landlock_rule(Cell& cell, const wire::Step& step) {
-  int fd = open(cell.spec.text(step.a), O_PATH | O_CLOEXEC);
+  // z: a grant, which must not be decided by a link that somebody planted.
+  const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC), 0, step.z != 0 ? kResolveNoSymlinks : 0};
+  int fd = openat2(AT_FDCWD, cell.spec.text(step.a), how);
   if (fd < 0) return errno == ENOENT && step.y != 0 ? 0 : errno;
   // A rule on a file may carry only the rights that files have.
   constexpr uint64_t kFileRights = 0x1 | 0x2 | 0x4 | 0x4000 | 0x8000;
@@ -199,7 +213,7 @@ int run_identity_step(Cell& cell, const wire::Step& step) {
     case StepKind::kRlimit: return set_rlimit(step);
     case StepKind::kAffinity: return set_affinity(step);
     case StepKind::kParentDeath: return die_with_parent();
-    case StepKind::kDropCapabilities: return drop_capabilities();
+    case StepKind::kDropCapabilities: return drop_capabilities(step.x != 0);
     case StepKind::kSubreaper: return status_of(prctl(PR_SET_CHILD_SUBREAPER, 1));
     case StepKind::kWorkDir:
       cell.root_fd = open(cell.spec.text(step.a), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

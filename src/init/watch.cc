@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/vfs.h>
@@ -126,6 +127,9 @@ void tell_exit(int status) {
 }  // namespace
 
 void watch(int guest_pid) {
+  // Where no pid namespace dies with init, the engine's death must not kill it: it hears of that by the control socket
+  // and ends its tree first.
+  if (getpid() != 1) prctl(PR_SET_PDEATHSIG, 0);
   // Init keeps nothing open but the control socket: not the guest's pipes, whose end the engine waits for.
   int child_fd = -1;
   sigset_t child;

@@ -29,7 +29,7 @@ WorkDirectory::WorkDirectory(WorkDirectory&& other) noexcept { *this = std::move
 
 WorkDirectory& WorkDirectory::operator=(WorkDirectory&& other) noexcept {
   if (this != &other) {
-    remove();
+    (void)remove();
     path_ = std::exchange(other.path_, {});
     janitor_ = other.janitor_;
   }
@@ -45,13 +45,19 @@ Result<WorkDirectory> WorkDirectory::make(const std::string& path, Janitor& jani
   return out;
 }
 
-void WorkDirectory::remove() {
-  if (path_.empty()) return;
-  if (sys::remove_tree(path_) && janitor_ != nullptr) janitor_->forget({path_});
+Status WorkDirectory::remove() {
+  if (path_.empty()) return {};
+  Status removed = sys::remove_tree(path_);
+  if (removed && janitor_ != nullptr) janitor_->forget({path_});
   path_.clear();
+  return removed;
 }
 
 Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec) {
+  // Whichever backend mounts or allows them: a link that somebody planted must not decide what is granted.
+  for (const std::string& path : plan.grants) {
+    if (auto place = sys::open_without_symlinks(path); !place) return std::unexpected(place.error());
+  }
   Begun begun;
   Cell& cell = begun.cell;
   if (!plan.cgroup.empty()) {

@@ -33,10 +33,10 @@ class WorkDirectory {
   WorkDirectory& operator=(WorkDirectory&& other) noexcept;
   WorkDirectory(const WorkDirectory&) = delete;
   WorkDirectory& operator=(const WorkDirectory&) = delete;
-  ~WorkDirectory() { remove(); }
+  ~WorkDirectory() { (void)remove(); }
   static Result<WorkDirectory> make(const std::string& path, Janitor& janitor);
   const std::string& path() const { return path_; }
-  void remove();
+  Status remove();
 
  private:
   std::string path_;

@@ -48,13 +48,25 @@ std::string leaf_path(const std::string& place, const std::string& id) {
   return place.ends_with("/cloche") ? place + "-" + id : place + "/" + id;
 }
 
+bool has_word(const std::string& text, std::string_view word) {
+  constexpr std::string_view kBlank = " \n";
+  for (std::size_t at = 0; (at = text.find_first_not_of(kBlank, at)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBlank, at), text.size());
+    if (std::string_view(text).substr(at, end - at) == word) return true;
+    at = end;
+  }
+  return false;
+}
+
 // A v2 leaf has only the controllers that its parent passes on.
-Status enable_v2(const std::string& parent) {
+Status enable_v2(const std::string& parent, const std::vector<CgroupSetting>& settings) {
   const std::string file = parent + "/cgroup.subtree_control";
-  auto enabled = sys::read_file(file, kFileLimit);
-  for (const char* controller : {"pids", "memory", "cpu"}) {
-    if (enabled && enabled->find(controller) != std::string::npos) continue;
-    CLOCHE_TRY(sys::write_checked(file, std::string("+") + controller, CGROUP2_SUPER_MAGIC));
+  for (const CgroupSetting& setting : settings) {
+    const std::string name(to_string(setting.controller));
+    auto enabled = sys::read_file(file, kFileLimit);
+    if (enabled && has_word(*enabled, name)) continue;
+    Status written = sys::write_checked(file, "+" + name, CGROUP2_SUPER_MAGIC);
+    if (!written && setting.required) return written;
   }
   return {};
 }
@@ -107,7 +119,7 @@ Result<CgroupLeaf> CgroupLeaf::make(const CgroupFacts& facts, const std::string&
     const std::string path = leaf_path(*parent, id);
     if (facts.version == CgroupFacts::Version::kV2) {
       if (facts.v2_needs_self_move) CLOCHE_TRY(move_self_aside(*parent));
-      CLOCHE_TRY(enable_v2(parent_of(path)));
+      CLOCHE_TRY(enable_v2(parent_of(path), settings));
     }
     leaf.directories_.emplace_back(setting.controller, path);
   }
@@ -118,7 +130,8 @@ Result<CgroupLeaf> CgroupLeaf::make(const CgroupFacts& facts, const std::string&
     if (::mkdir(path.c_str(), 0755) == 0) continue;
     const int error = errno;
     // What we did not make is not ours to remove, neither now nor by the janitor.
-    leaf.janitor_->forget({path});
+    const std::vector<std::string> all = leaf.paths();
+    leaf.janitor_->forget({all.begin() + static_cast<std::ptrdiff_t>(made), all.end()});
     leaf.directories_.resize(made);
     return fail_errno(error, "cgroup " + path, "could not be made", "'cloche doctor' shows what is writable here");
   }
@@ -140,7 +153,7 @@ Result<CgroupLeaf::Doors> CgroupLeaf::open_doors() const {
     if (version_ == CgroupFacts::Version::kV2) {
       CLOCHE_TRY_ASSIGN(doors.v2, sys::open_file(path, O_RDONLY | O_DIRECTORY));
     } else {
-      CLOCHE_TRY_ASSIGN(Fd tasks, sys::open_file(path + "/tasks", O_WRONLY));
+      CLOCHE_TRY_ASSIGN(Fd tasks, sys::open_checked(path + "/tasks", magic_of(version_)));
       doors.v1_tasks.push_back(std::move(tasks));
     }
   }
@@ -171,14 +184,6 @@ CgroupUsage CgroupLeaf::usage() const {
   if (auto text = read(Controller::kPids, "pids.events")) out.forks_refused = keyed(*text, "max");
   if (auto text = read(Controller::kMemory, "memory.oom_control")) out.oom_kills = keyed(*text, "oom_kill");
   return out;
-}
-
-bool CgroupLeaf::populated() const {
-  for (const auto& [controller, path] : directories_) {
-    auto text = sys::read_file(path + "/cgroup.procs", kFileLimit);
-    if (text && !text->empty()) return true;
-  }
-  return false;
 }
 
 void CgroupLeaf::kill() const {

@@ -51,7 +51,6 @@ class CgroupLeaf {
   // What the kernel says now in a file of the leaf.
   Result<std::string> read(Controller c, const std::string& file) const;
   CgroupUsage usage() const;
-  bool populated() const;
   void kill() const;
   // Descriptor that becomes readable when the memory limit was hit (v1); invalid where the kernel kills the whole
   // group by itself.

@@ -139,7 +139,7 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   int pidfd = -1;
   CloneArgs args{};
   // CLONE_VM without CLONE_VFORK: nothing is copied, and while the child execs on one core, the engine writes id maps
-  // and cgroups on the other. The exit signal is 0: see the header.
+  // and cgroups on the other. The exit signal is 0 until the exec, which makes it SIGCHLD again.
   args.flags = spec.namespaces | CLONE_VM | CLONE_PIDFD;
   args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   args.stack = reinterpret_cast<std::uint64_t>(out.stack.base());

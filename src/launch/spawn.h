@@ -66,8 +66,8 @@ struct Spawned {
   std::unique_ptr<SpawnMemory> memory;  // release after the first message
 };
 
-// No signal handler of the host program runs in the child, no SIGCHLD is sent to it when the child ends, and
-// waitpid(-1) elsewhere in the program does not reap the child.
+// No signal handler of the host program runs in the child. Like any child that has exec'd, it sends SIGCHLD when it
+// ends; should the host program reap it, nothing is lost: outcomes come by the control socket.
 Result<Spawned> spawn(const SpawnSpec& spec);
 
 // Reaps the process behind the pidfd if it has ended, and closes the pidfd; the wait status, or nothing.

@@ -68,6 +68,9 @@ std::string groups() {
 }
 
 std::string own_uid(const HostFacts& host) {
+  if (!host.is_root) {
+    return "run as an ordinary user, or give this root CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID and CAP_SETPCAP";
+  }
   return fmt::format("run outside of a user namespace that has only {} ids", host.uid_span);
 }
 

@@ -65,7 +65,7 @@ std::string cgroup_killer(const HostFacts& host) {
 
 void common(Table& table, const HostFacts& host) {
   table.held(G::kEnvironment, "built from an allowlist");
-  table.held(G::kDescriptors, host.close_range ? "close_range" : "every other descriptor closed");
+  table.held(G::kDescriptors, "close_range");
   table.held(G::kSession, "setsid, no controlling terminal");
   table.held(G::kEngineDeath, "parent-death signal");
   table.held(G::kNoNewPrivs, "no_new_privs");
@@ -105,8 +105,8 @@ void limits(Table& table, const HostFacts& host) {
 void identity(Table& table, const HostFacts& host, std::string_view how) {
   if (host.is_root && host.uid_span >= kOwnUidSpan) {
     table.held(G::kIdentity, "a host uid of its own");
-  } else if (host.is_root) {
-    // Never the engine's own uid: that one is root here.
+  } else if (host.uid == 0) {
+    // Never the engine's own uid: that one is root, even where it lacks some capabilities.
     table.absent(G::kIdentity, "no host uid of its own can be mapped", hints::own_uid(host));
   } else if (host.supplementary_groups > 0) {
     table.weak(G::kIdentity,
@@ -270,6 +270,9 @@ std::optional<Obstacle> obstacle(Backend backend, const HostFacts& host) {
   if (host.set_uid_program) return Obstacle{"cloche runs set-uid, set-gid or with file capabilities", hints::set_uid()};
   if (backend == Backend::kNone) return std::nullopt;
   if (!host.init) return Obstacle{"cloche-init was not found", hints::no_init()};
+  if (!host.clone3 || !host.pidfd || !host.close_range) {
+    return Obstacle{"clone3, pidfd or close_range is missing, or a filter forbids it", hints::old_kernel(host)};
+  }
   if (backend == Backend::kProcess) return std::nullopt;
   if (!host.user_namespaces) {
     const std::string why = host.user_namespaces_why.empty() ? "" : ": " + host.user_namespaces_why;
@@ -279,11 +282,8 @@ std::optional<Obstacle> obstacle(Backend backend, const HostFacts& host) {
     if (!host.bwrap) return Obstacle{"bwrap is not installed", hints::no_bwrap()};
     return std::nullopt;
   }
-  if (!host.clone3 || !host.mount_api) {
-    const char* what = host.clone3      ? "the mount API (open_tree, fsopen, mount_setattr) is missing"
-                       : host.mount_api ? "clone3 is missing"
-                                        : "clone3 and the mount API are missing";
-    return Obstacle{what, hints::old_kernel(host)};
+  if (!host.mount_api) {
+    return Obstacle{"the mount API (open_tree, fsopen, mount_setattr) is missing", hints::old_kernel(host)};
   }
   return std::nullopt;
 }

@@ -147,6 +147,31 @@ void add_environment(Plan& plan, const Policy& policy, const Request& request) {
   plan.env.assign(env.begin(), env.end());
 }
 
+bool lies_below(const std::string& path, const std::string& folder) {
+  return path.size() > folder.size() && path.starts_with(folder) && (folder == "/" || path[folder.size()] == '/');
+}
+
+// What a backend cannot keep as the policy means it is refused, not done differently.
+Status settle_grants(Plan& plan, const StepContext& context) {
+  const std::vector<Grant> grants = sorted_grants(context);
+  for (const Grant& grant : grants) plan.grants.push_back(grant.path);
+  if (plan.backend == Backend::kBwrap && plan.own_host_uid && !context.policy.files.write.empty()) {
+    return fail(ErrorCode::kRefused, "files.write", "bwrap under root cannot map a directory's owner to the guest",
+                "use backend native, or run as the owner of the directory");
+  }
+  if (plan.backend != Backend::kProcess) return {};
+  for (const Grant& inner : grants) {
+    for (const Grant& outer : grants) {
+      const bool narrower = (inner.flags & wire::kReadOnly) != 0 && (outer.flags & wire::kReadOnly) == 0;
+      if (!narrower || !lies_below(inner.path, outer.path)) continue;
+      return fail(ErrorCode::kRefused, "files",
+                  fmt::format("tier 'process' cannot keep '{}' read-only inside the writable '{}'", inner.path, outer.path),
+                  "use tier = \"namespace\", or grant them apart");
+    }
+  }
+  return {};
+}
+
 void add_program(Plan& plan, const Request& request) {
   if (!request.script) {
     plan.argv = request.argv;
@@ -194,8 +219,9 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   CLOCHE_TRY(settle_guarantees(plan, policy, host));
   add_cgroup(plan, host);
   add_environment(plan, policy, request);
-
   const StepContext context{policy, request, host, request.home};
+  CLOCHE_TRY(settle_grants(plan, context));
+
   switch (plan.backend) {
     case Backend::kNamespace:
       plan.namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;

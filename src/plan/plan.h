@@ -64,6 +64,7 @@ struct Plan {
   bool own_host_uid = false;                             // root engine: the guest gets a host uid of its own
   std::vector<Step> steps;
   std::vector<CgroupSetting> cgroup;
+  std::vector<std::string> grants;                       // host paths; none may lead through a symbolic link
   std::vector<HostMount> host_mounts;                    // index = y of kBindFd
   std::vector<std::string> bwrap_args;                   // backend bwrap only; "@N" stands for the Nth data file
   std::vector<std::string> bwrap_data;                   // contents of those; the first is cloche-init itself (empty here)

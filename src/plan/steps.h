@@ -42,6 +42,14 @@ std::string group_text(const Plan& plan);
 Step landlock_rule(std::string path, std::uint64_t access);
 Step optional_landlock_rule(std::string path, std::uint64_t access);
 std::vector<Step> grant_rules(const StepContext& context);
+
+struct Grant {
+  std::string path;     // absolute
+  std::uint64_t flags;  // wire::MountFlags
+};
+// The shorter path first, or it would cover the longer one.
+std::vector<Grant> sorted_grants(const StepContext& context);
+
 unsigned whole_cpus(const Limits& limits);  // rounded up
 
 }  // namespace cloche

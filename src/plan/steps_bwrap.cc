@@ -57,17 +57,8 @@ void add_view(Plan& plan, const StepContext& context) {
     args.put({"--perms", std::string(place) == "/tmp" || std::string(place) == "/dev/shm" ? "1777" : "0755", "--size", disk,
               "--tmpfs", place});
   }
-  for (const auto& path : context.policy.files.read) {
-    const std::string p = expand_home(path, context.home);
-    args.put({"--ro-bind", p, p});
-  }
-  for (const auto& path : context.policy.files.exec) {
-    const std::string p = expand_home(path, context.home);
-    args.put({"--ro-bind", p, p});
-  }
-  for (const auto& path : context.policy.files.write) {
-    const std::string p = expand_home(path, context.home);
-    args.put({"--bind", p, p});
+  for (const Grant& grant : sorted_grants(context)) {
+    args.put({(grant.flags & wire::kReadOnly) != 0 ? "--ro-bind" : "--bind", grant.path, grant.path});
   }
   args.put({"--remount-ro", "/"});
 }

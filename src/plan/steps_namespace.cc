@@ -99,20 +99,7 @@ void add_grant(Plan& plan, const std::string& path, std::uint64_t flags, bool by
 }
 
 void add_grants(Plan& plan, const StepContext& context) {
-  const FileGrants& files = context.policy.files;
-  const std::uint64_t noexec = files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
-  const bool by_engine = plan.own_host_uid;
-  // The shorter path first, or it would cover the longer one.
-  struct Grant {
-    std::string path;
-    std::uint64_t flags;
-  };
-  std::vector<Grant> grants;
-  for (const auto& p : files.read) grants.push_back({expand_home(p, context.home), wire::kReadOnly | wire::kNoExec});
-  for (const auto& p : files.exec) grants.push_back({expand_home(p, context.home), wire::kReadOnly});
-  for (const auto& p : files.write) grants.push_back({expand_home(p, context.home), noexec});
-  std::stable_sort(grants.begin(), grants.end(), [](const Grant& a, const Grant& b) { return a.path.size() < b.path.size(); });
-  for (const Grant& grant : grants) add_grant(plan, grant.path, grant.flags, by_engine);
+  for (const Grant& grant : sorted_grants(context)) add_grant(plan, grant.path, grant.flags, plan.own_host_uid);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ void add_process_steps(Plan& plan, const StepContext& context) {
   add_work_directory(plan, context);
   add_rlimits(plan, context);
   // Bounding set and securebits can only be changed with privilege; an ordinary user's are made moot by no_new_privs.
-  if (context.host.is_root) add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
+  add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities, .x = context.host.is_root ? 0ull : 1ull});
   add_walls(plan, context, host_rules(context), "/proc/self/status");
   add_exec(plan, cwd_on_host(context));
 }

@@ -58,6 +58,18 @@ std::vector<Step> grant_rules(const StepContext& context) {
   for (const auto& path : files.read) out.push_back(landlock_rule(expand_home(path, context.home), ll::kRead));
   for (const auto& path : files.exec) out.push_back(landlock_rule(expand_home(path, context.home), ll::kReadExec));
   for (const auto& path : files.write) out.push_back(landlock_rule(expand_home(path, context.home), write));
+  for (Step& rule : out) rule.z = 1;
+  return out;
+}
+
+std::vector<Grant> sorted_grants(const StepContext& context) {
+  const FileGrants& files = context.policy.files;
+  const std::uint64_t written = files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
+  std::vector<Grant> out;
+  for (const auto& path : files.read) out.push_back({expand_home(path, context.home), wire::kReadOnly | wire::kNoExec});
+  for (const auto& path : files.exec) out.push_back({expand_home(path, context.home), wire::kReadOnly});
+  for (const auto& path : files.write) out.push_back({expand_home(path, context.home), written});
+  std::ranges::stable_sort(out, {}, [](const Grant& grant) { return grant.path.size(); });
   return out;
 }
 

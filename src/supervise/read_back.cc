@@ -2,7 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -37,6 +41,14 @@ class Judge {
  public:
   Judge(const Plan& plan, const Inspection& seen) : plan_(plan), seen_(seen) {}
 
+  // All but the bounding set, which takes privilege to empty.
+  bool own_sets_empty() const {
+    for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+      if (value_or(seen_.status, set).find_first_not_of('0') != std::string::npos) return false;
+    }
+    return true;
+  }
+
   Answer answer(Guarantee g) const {
     switch (g) {
       case Guarantee::kEnvironment: return {true, fmt::format("{} variables handed to exec", plan_.env.size())};
@@ -57,7 +69,7 @@ class Judge {
       case Guarantee::kIpc: return own_namespace("ipc");
       case Guarantee::kHostname: return own_namespace("uts");
       case Guarantee::kSystemCalls: return system_calls();
-      case Guarantee::kCoreDumps: return rlimit("Max core file size", 1);
+      case Guarantee::kCoreDumps: return core_dumps();
       case Guarantee::kWall: return {true, fmt::format("timer of {}", plan_.wall ? to_text(*plan_.wall) : "none")};
       case Guarantee::kCpuTime: return cpu_time();
       case Guarantee::kCpuShare: return cpu_share();
@@ -97,28 +109,38 @@ class Judge {
     return found;
   }
 
-  std::optional<std::uint64_t> limit_step(wire::StepKind kind, Guarantee g) const {
-    for (const Step& step : plan_.steps) {
-      if (step.kind == kind && step.serves == g) return step.y;
-    }
-    return std::nullopt;
-  }
-
   Answer rlimit(const std::string& name, std::uint64_t most) const {
     auto it = seen_.limits.find(name);
     if (it == seen_.limits.end()) return {false, name + " not reported"};
-    const bool number = !it->second.hard.empty() && it->second.hard.find_first_not_of("0123456789") == std::string::npos;
+    const std::string& hard = it->second.hard;
+    const bool number = !hard.empty() && hard.size() < 19 && hard.find_first_not_of("0123456789") == std::string::npos;
     return {number && std::stoull(it->second.hard) <= most && it->second.soft == it->second.hard,
             name + " " + it->second.hard};
+  }
+
+  // The first number of a text, or nothing: a kernel's "max", and whatever else is not a plain number.
+  static std::optional<std::uint64_t> number(std::string_view text) {
+    text = text.substr(0, text.find(' '));
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
+    return value;
   }
 
   Answer cgroup(const std::string& file, std::uint64_t most) const {
     auto it = seen_.cgroup_files.find(file);
     if (it == seen_.cgroup_files.end()) return {false, file + " not there"};
-    const std::string text = it->second.substr(0, it->second.find(' '));
-    const bool number = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
-    // The kernel rounds sizes to whole pages.
-    return {number && std::stoull(text) <= most + 4095, file + " " + it->second};
+    const auto value = number(it->second);
+    return {value && *value <= most, file + " " + it->second};
+  }
+
+  // A piped core_pattern ignores a limit of 0, which an inherited hard limit may have forced on us.
+  Answer core_dumps() const {
+    Answer a = rlimit("Max core file size", 1);
+    if (a.evidence.ends_with(" 0") && seen_.core_pattern.starts_with('|')) {
+      return {false, a.evidence + ", but core_pattern is a pipe, which ignores 0: start cloche with a hard limit above 0"};
+    }
+    return a;
   }
 
   // The last number of NSsid and NSpid is the innermost namespace's.
@@ -140,7 +162,8 @@ class Judge {
     const std::string groups = value_or(seen_.status, "Groups");
     bool holds = uid == host + "\t" + host + "\t" + host + "\t" + host;
     std::string evidence = "host uid " + uid.substr(0, uid.find('\t')) + (groups.empty() ? ", no groups" : ", groups " + groups);
-    if (plan_.own_host_uid) holds = holds && groups.empty() && seen_.host_uid != 0;
+    holds = holds && seen_.host_uid != 0;
+    if (plan_.own_host_uid) holds = holds && groups.empty();
     if (in_cell()) {
       const std::string map = fmt::format("{} {} 1", plan_.inside_uid, seen_.host_uid);
       holds = holds && seen_.uid_map == map;
@@ -224,12 +247,28 @@ class Judge {
       a.evidence += ", " + cpus;
       return a;
     }
-    return {true, cpus};
+    return {count_cpus(value_or(seen_.status, "Cpus_allowed_list")) <= std::ceil(plan_.limits.cpus), cpus};
+  }
+
+  // "0,2-3" is three.
+  static double count_cpus(std::string_view list) {
+    double count = 0;
+    while (!list.empty()) {
+      const std::string_view range = list.substr(0, list.find(','));
+      list.remove_prefix(std::min(range.size() + 1, list.size()));
+      const std::size_t dash = range.find('-');
+      const auto first = number(range.substr(0, dash));
+      const auto last = dash == std::string_view::npos ? first : number(range.substr(dash + 1));
+      if (!first || !last || *last < *first) return std::numeric_limits<double>::infinity();
+      count += static_cast<double>(*last - *first + 1);
+    }
+    return count;
   }
 
   Answer memory() const {
     for (const char* file : {"memory.limit_in_bytes", "memory.max"}) {
-      if (seen_.cgroup_files.contains(file)) return cgroup(file, plan_.limits.memory.count);
+      // The kernel rounds to whole pages.
+      if (seen_.cgroup_files.contains(file)) return cgroup(file, plan_.limits.memory.count + 4095);
     }
     return rlimit("Max data size", plan_.limits.memory.count);
   }
@@ -237,9 +276,9 @@ class Judge {
   Answer pids() const {
     constexpr std::uint64_t kOwn = 2;  // init, and bwrap's monitor
     if (seen_.cgroup_files.contains("pids.max")) {
-      auto it = seen_.cgroup_files.find("pids.max");
-      const bool holds = it->second != "max" && std::stoull(it->second) <= plan_.limits.pids + kOwn;
-      return {holds, fmt::format("pids.max {} (with init), {}", it->second, rlimit("Max processes", ~0ull).evidence)};
+      Answer a = cgroup("pids.max", plan_.limits.pids + kOwn);
+      a.evidence += " (with init), " + rlimit("Max processes", ~0ull).evidence;
+      return a;
     }
     const std::uint64_t most = limit_of_processes();
     return rlimit("Max processes", most);
@@ -257,8 +296,20 @@ class Judge {
     if (!in_cell()) return rlimit("Max file size", plan_.limits.disk.count);
     const MountReading* work = mount("/work");
     if (work == nullptr || work->type != "tmpfs") return {false, "/work is not a tmpfs"};
-    const bool sized = work->super_options.find("size=") != std::string::npos;
-    return {sized, "scratch " + work->super_options};
+    const auto kibibytes_allowed = tmpfs_option(*work, "size=");
+    const auto inodes = tmpfs_option(*work, "nr_inodes=");
+    const bool sized = kibibytes_allowed && *kibibytes_allowed * 1024 <= plan_.limits.disk.count + 4095;
+    // bwrap cannot cap inodes; its plan says so.
+    const bool counted = plan_.backend == Backend::kBwrap || (inodes && *inodes <= plan_.limits.inodes);
+    return {sized && counted, "scratch " + work->super_options};
+  }
+
+  static std::optional<std::uint64_t> tmpfs_option(const MountReading& mount, std::string_view key) {
+    const std::size_t at = mount.super_options.find(key);
+    if (at == std::string::npos) return std::nullopt;
+    std::string_view text = std::string_view(mount.super_options).substr(at + key.size());
+    text = text.substr(0, text.find_first_not_of("0123456789"));
+    return number(text);
   }
 
   const Plan& plan_;
@@ -286,6 +337,7 @@ Result<Inspection> inspect(pid_t pid) {
     if (space && !out.uid_map.empty() && out.uid_map.back() != ' ') out.uid_map += ' ';
   }
   while (!out.uid_map.empty() && out.uid_map.back() == ' ') out.uid_map.pop_back();
+  if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
   for (const char* name : kNamespaces) {
     const std::string theirs = link_of(proc + "ns/" + name);
     if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name)) out.namespaces.emplace(name, theirs);
@@ -300,7 +352,10 @@ Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen)
     if (line.standing == Standing::kAbsent) continue;
     Answer answer = judge.answer(line.guarantee);
     line.evidence = std::move(answer.evidence);
-    if (line.standing == Standing::kHeld && !answer.holds) {
+    // Weakened or not, nothing runs as root and nothing runs with a capability in hand.
+    const bool never = line.guarantee == Guarantee::kIdentity ? seen.host_uid == 0
+                       : line.guarantee == Guarantee::kCapabilities && !judge.own_sets_empty();
+    if (never || (line.standing == Standing::kHeld && !answer.holds)) {
       return fail(ErrorCode::kSystem, std::string(to_string(line.guarantee)),
                   fmt::format("the guarantee was set up, but the kernel says otherwise: {}", line.evidence),
                   "the run was not started; 'cloche doctor' shows what this host gives");

@@ -157,6 +157,7 @@ std::vector<Break> breaks() {
       cgroup(G::kPids, "pids.max", "100000"),
       limit(G::kOpenFiles, "Max open files", "256", "1024"),
       limit(G::kOpenFiles, "Max open files", "1024", "1024"),
+      limit(G::kOpenFiles, "Max open files", "99999999999999999999999", "99999999999999999999999"),
       {G::kDisk, "on disk", [](Plan&, Inspection& s) { mount(s, "/work").type = "ext4"; }},
       {G::kDisk, "unbounded", [](Plan&, Inspection& s) { mount(s, "/work").super_options = "rw"; }},
   };

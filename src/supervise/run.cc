@@ -131,7 +131,12 @@ std::size_t Run::meter(Ring& ring, std::uint64_t& total, std::string_view chunk)
   ring.append(chunk.substr(0, pass));
   total += chunk.size();
   if (pass < chunk.size()) {
-    set_cause(OutcomeKind::kOutput, fmt::format("the guest wrote more than {} of output", to_text(plan_.limits.output)));
+    // Also when the guest has ended meanwhile: what it wrote is cut, so it did not end well.
+    if (!cause_set_) {
+      cause_set_ = true;
+      report_.outcome.kind = OutcomeKind::kOutput;
+      report_.outcome.message = fmt::format("the guest wrote more than {} of output", to_text(plan_.limits.output));
+    }
     kill_now();
   }
   return pass;
@@ -252,8 +257,10 @@ void Run::on_failed(int step, int error) {
     const Step& failed = plan_.steps[static_cast<std::size_t>(step)];
     e.step = describe(failed);
     e.message = "this step failed";
+    if (failed.kind == wire::StepKind::kExec && (error == ENOENT || error == EACCES || error == ENOEXEC)) e.code = ErrorCode::kRefused;
+    if (failed.kind == wire::StepKind::kBind && error == ELOOP) e.code = ErrorCode::kRefused;
     if (failed.kind == wire::StepKind::kExec && error == ENOENT) {
-      e.message = fmt::format("'{}' or '{}' does not exist inside the cell", failed.a, failed.b);
+      e.message = fmt::format("'{}', or its directory '{}', does not exist inside the cell", failed.a, failed.b);
       e.hint = "install the program below /usr, or grant its directory with files.exec (--exec)";
     } else if (failed.kind == wire::StepKind::kExec && error == EACCES) {
       e.message = fmt::format("'{}' may not be executed", failed.a);
@@ -414,7 +421,7 @@ void Run::on_init_ended() {
   oom_watch_.reset();
   wall_deadline_ = grace_deadline_ = prepare_deadline_ = cpu_check_ = rekill_ = Clock::time_point::max();
   cell_.cgroup.kill();
-  settle_outcome();
+  if (started_) report_.usage.wall = std::chrono::duration_cast<Millis>(Clock::now() - started_at_);
   state_ = State::kFlushing;
   report_.lifecycle.emplace_back("drain");
   if (in_pump_) in_pump_->stop();

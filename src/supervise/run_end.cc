@@ -33,8 +33,6 @@ void Run::settle_outcome() {
   if (counted.pids_peak) usage.pids_peak = *counted.pids_peak;
   usage.forks_refused = counted.forks_refused;
   usage.oom_kills = counted.oom_kills;
-  if (started_) usage.wall = std::chrono::duration_cast<Millis>(Clock::now() - started_at_);
-
   const Ending ending = exit_seen_ ? decode(exit_status_) : Ending{};
   outcome.code = ending.code;
   outcome.signal = ending.signal;
@@ -56,7 +54,7 @@ void Run::settle_outcome() {
     settle(OutcomeKind::kCpu, fmt::format("a process used more than {} of cpu time", to_text(*plan_.limits.cpu_time)));
   }
   if (!cause_set_ && ending.signal == SIGSYS) {
-    settle(OutcomeKind::kDenied, "the system-call filter ended the guest: it used another architecture's calls");
+    settle(OutcomeKind::kDenied, "the guest died of SIGSYS, as the system-call filter ends who uses another architecture's calls");
   }
   if (!cause_set_ && ending.signal == SIGXFSZ) {
     settle(OutcomeKind::kDisk, fmt::format("the guest wrote a file larger than {}", to_text(plan_.limits.disk)));
@@ -85,13 +83,14 @@ void Run::try_finish() {
 void Run::finish() {
   if (state_ == State::kDone) return;
   state_ = State::kDone;
+  if (has_cell_) settle_outcome();
   cancel_watch_.reset();
   resize_watch_.reset();
   pidfd_watch_.reset();
   control_watch_.reset();
   terminal_.reset();
   cell_.cgroup.remove();
-  cell_.work.remove();
+  if (Status removed = cell_.work.remove(); !removed) report_.denials.push_back({"clean-up", removed.error().text(), 1});
   report_.lifecycle.emplace_back("dispose");
   report_.out = {out_ring_.tail(), report_.usage.stdout_bytes, report_.usage.stdout_bytes > out_ring_.tail().size()};
   report_.err = {err_ring_.tail(), report_.usage.stderr_bytes, report_.usage.stderr_bytes > err_ring_.tail().size()};

@@ -1,6 +1,5 @@
 #include "sys/file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,12 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "wire/remove_tree.h"
 
 namespace cloche::sys {
 namespace {
-
-constexpr int kMaxDepth = 256;
 
 Status write_all(int fd, std::string_view text, const std::string& name) {
   while (!text.empty()) {
@@ -24,35 +22,6 @@ Status write_all(int fd, std::string_view text, const std::string& name) {
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return {};
-}
-
-int remove_below(int parent, const char* name, int depth) {
-  if (depth > kMaxDepth) return ELOOP;
-  if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return 0;
-  if (errno != EISDIR && errno != EPERM) return errno;
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  int dir = ::openat(parent, name, kFlags);
-  if (dir < 0) {
-    // A guest may have taken its own permissions away.
-    (void)!::fchmodat(parent, name, 0700, 0);
-    dir = ::openat(parent, name, kFlags);
-    if (dir < 0) return errno;
-  }
-  (void)!::fchmod(dir, 0700);
-  DIR* list = ::fdopendir(dir);
-  if (list == nullptr) {
-    int error = errno;
-    ::close(dir);
-    return error;
-  }
-  int error = 0;
-  while (const dirent* entry = ::readdir(list)) {
-    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-    if (int e = remove_below(::dirfd(list), entry->d_name, depth + 1); e != 0) error = e;
-  }
-  ::closedir(list);
-  if (::unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT && error == 0) error = errno;
-  return error;
 }
 
 }  // namespace
@@ -69,8 +38,12 @@ Result<Fd> open_without_symlinks(const std::string& path) {
   } how{O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, 0x04 /* RESOLVE_NO_SYMLINKS */};
   constexpr long kOpenat2 = 437;
   const int fd = static_cast<int>(::syscall(kOpenat2, AT_FDCWD, path.c_str(), &how, sizeof how));
-  if (fd >= 0) return Fd(fd);
-  if (errno == ELOOP) {
+  // With O_PATH and O_NOFOLLOW a link at the very end is opened itself instead of being refused.
+  struct stat st {};
+  Fd owner(fd);
+  const bool link = fd < 0 ? errno == ELOOP : ::fstat(fd, &st) != 0 || S_ISLNK(st.st_mode);
+  if (fd >= 0 && !link) return owner;
+  if (link) {
     return std::unexpected(Error{ErrorCode::kRefused, "grant " + path, 0, "the path leads through a symbolic link",
                                  "grant the real path that it leads to"});
   }
@@ -98,7 +71,7 @@ Status write_file(const std::string& path, std::string_view text) {
   return write_all(fd.get(), text, path);
 }
 
-Status write_checked(const std::string& path, std::string_view text, long file_system_magic) {
+Result<Fd> open_checked(const std::string& path, long file_system_magic) {
   CLOCHE_TRY_ASSIGN(Fd fd, open_file(path, O_WRONLY | O_NOFOLLOW));
   struct statfs fs {};
   if (::fstatfs(fd.get(), &fs) != 0) return fail_errno(errno, "statfs " + path, "could not be inspected");
@@ -106,6 +79,11 @@ Status write_checked(const std::string& path, std::string_view text, long file_s
     return fail(ErrorCode::kRefused, "write " + path, "does not lie on the file system it should",
                 "something is mounted over it: unmount that first");
   }
+  return fd;
+}
+
+Status write_checked(const std::string& path, std::string_view text, long file_system_magic) {
+  CLOCHE_TRY_ASSIGN(Fd fd, open_checked(path, file_system_magic));
   return write_all(fd.get(), text, path);
 }
 
@@ -118,7 +96,7 @@ Result<Fd> make_memfd(const char* name, std::string_view contents) {
 }
 
 Status remove_tree(const std::string& path) {
-  if (int error = remove_below(AT_FDCWD, path.c_str(), 0); error != 0) {
+  if (int error = wire::remove_tree(path.c_str()); error != 0) {
     return fail_errno(error, "remove " + path, "could not be removed");
   }
   return {};

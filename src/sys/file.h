@@ -19,6 +19,8 @@ Result<Fd> open_without_symlinks(const std::string& path);
 Result<std::string> read_file(const std::string& path, std::size_t limit);
 // One write(2) to an existing file: what cgroup and procfs files want.
 Status write_file(const std::string& path, std::string_view text);
+// For writing, and the file must lie on the file system of that magic number.
+Result<Fd> open_checked(const std::string& path, long file_system_magic);
 // The same, and the file must lie on the file system of that magic number: a write that was redirected elsewhere by a
 // manipulated mount is refused (runc CVE-2025-52881).
 Status write_checked(const std::string& path, std::string_view text, long file_system_magic);

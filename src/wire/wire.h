@@ -15,6 +15,8 @@ inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
 inline constexpr int kControlFd = 3;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
 inline constexpr uint32_t kMaxFds = 4200;         // spec, stdio, detached mounts
+inline constexpr int kMaxWatched = 16384;          // directories on a janitor's list
+inline constexpr int kMaxWatchedPath = 512;        // bytes of their paths, with the end
 inline constexpr uint32_t kNoString = 0xffffffffu;
 
 // One step. What the fields mean is said beside each kind: a and b are strings, x, y and z numbers, data a blob.
@@ -40,14 +42,14 @@ enum class StepKind : uint16_t {
   kRlimit,               // x: resource, y: value (soft and hard)
   kAffinity,             // x: number of cpus
   kParentDeath,          // after the last credential change; then checks that the parent still lives
-  kDropCapabilities,
+  kDropCapabilities,     // x: 1 if the bounding set must stay, for want of privilege
   kSubreaper,            // tier 0: orphans come to init
   kWorkDir,              // tier 0: a: host directory made by the engine, becomes the root of relative targets
   // From here on the steps belong to the process that becomes the guest.
   kGuestSession,         // x: 1 if a terminal was asked for
   kNoNewPrivs,
   kLandlock,             // x: handled fs, y: handled net, z: scoped; rules follow
-  kLandlockRule,         // a: path, x: allowed access, y: 1 if a missing path is no error
+  kLandlockRule,         // a: path, x: allowed access, y: 1 if a missing path is no error, z: 1 if links are refused
   kLandlockRestrict,
   kFilter,               // data: struct sock_filter[]
   kExec,                 // a: file, b: cwd; argv and env follow in the spec

@@ -4,6 +4,8 @@ mine=$top/user-1000
 
 # delegate CONTROLLERS: what systemd does for user@1000.service.
 delegate() {
+  # Runs of root have switched them on.
+  for controller in cpuset cpu memory pids; do echo "-$controller" >"$top/cgroup.subtree_control"; done
   for controller in $1; do echo "+$controller" >"$top/cgroup.subtree_control" || die "no controller $controller"; done
   mkdir "$mine" || die "$mine could not be made"
   chown 1000:1000 "$mine" "$mine/cgroup.procs" "$mine/cgroup.subtree_control"
@@ -11,6 +13,8 @@ delegate() {
 }
 # Also after a check that failed, so that the next one starts clean.
 force_undelegate() {
+  # Runs of root have switched them on.
+  for controller in cpuset cpu memory pids; do echo "-$controller" >"$top/cgroup.subtree_control"; done
   [ -d "$mine" ] || return 0
   echo 1 >"$mine/cgroup.kill"
   until_true 5 eval '! grep -q "populated 1" "$mine/cgroup.events"'
@@ -18,6 +22,8 @@ force_undelegate() {
 }
 # The kernel may need a moment after the last exit.
 undelegate() {
+  # Runs of root have switched them on.
+  for controller in cpuset cpu memory pids; do echo "-$controller" >"$top/cgroup.subtree_control"; done
   find "$mine" -type d -name cloche-engine -exec rmdir {} \; -prune
   for group in "$mine"/*/ "$mine"; do
     [ ! -d "$group" ] || until_true 5 rmdir "$group" || die "$group is not empty: $(find "$mine" -type d | tr '\n' ' ')"
