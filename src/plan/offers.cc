@@ -270,8 +270,8 @@ std::optional<Obstacle> obstacle(Backend backend, const HostFacts& host) {
   if (host.set_uid_program) return Obstacle{"cloche runs set-uid, set-gid or with file capabilities", hints::set_uid()};
   if (backend == Backend::kNone) return std::nullopt;
   if (!host.init) return Obstacle{"cloche-init was not found", hints::no_init()};
-  if (!host.clone3 || !host.pidfd || !host.close_range) {
-    return Obstacle{"clone3, pidfd or close_range is missing, or a filter forbids it", hints::old_kernel(host)};
+  if (!host.pidfd || !host.close_range) {
+    return Obstacle{"pidfd or close_range is missing, or a filter forbids it", hints::old_kernel(host)};
   }
   if (backend == Backend::kProcess) return std::nullopt;
   if (!host.user_namespaces) {

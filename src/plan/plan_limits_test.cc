@@ -1,6 +1,9 @@
 // Limits in a plan: what is asked for, what a host can give, and what happens where the two differ.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -231,6 +234,16 @@ TEST(PlanLimits, WhatIsNotAskedForIsNotPromised) {
   for (const ReceiptLine& line : must_plan({}, request, user_host()).guarantees) {
     EXPECT_NE(line.guarantee, Guarantee::kWall);
     EXPECT_NE(line.guarantee, Guarantee::kCpuTime);
+  }
+}
+
+TEST(PlanLimits, P6_TheLayersOfEveryLimitAreDocumented) {
+  std::ifstream file(CLOCHE_SOURCE_DIR "/docs/limits.md");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const char* word : {"limits.wall", "limits.grace", "limits.cpu_time", "limits.cpus", "limits.memory", "limits.pids",
+                           "limits.files", "limits.output", "limits.disk", "limits.inodes", "pids.max", "RLIMIT_NPROC",
+                           "memory.max", "memory.limit_in_bytes", "RLIMIT_AS", "cpu.max", "cpu.cfs_quota_us"}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word;
   }
 }
 

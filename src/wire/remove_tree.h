@@ -70,9 +70,8 @@ inline int hand_up(int top, const char* name, unsigned long& serial) {
 
 // 0 or an errno; a missing path is no error.
 inline int remove_tree(const char* path) {
-  using namespace remove_detail;
   if (unlinkat(AT_FDCWD, path, 0) == 0 || errno == ENOENT) return 0;
-  int top = open_directory(AT_FDCWD, path);
+  int top = remove_detail::open_directory(AT_FDCWD, path);
   if (top < 0) return errno;
   DIR* list = fdopendir(top);
   if (list == nullptr) {
@@ -86,10 +85,10 @@ inline int remove_tree(const char* path) {
     more = false;
     rewinddir(list);
     while (struct dirent* entry = readdir(list)) {
-      if (is_dots(entry->d_name)) continue;
+      if (remove_detail::is_dots(entry->d_name)) continue;
       if (unlinkat(top, entry->d_name, 0) == 0 || unlinkat(top, entry->d_name, AT_REMOVEDIR) == 0) continue;
       more = true;
-      if (int failed = hand_up(top, entry->d_name, serial); failed != 0 && failed != ENOENT) error = failed;
+      if (int failed = remove_detail::hand_up(top, entry->d_name, serial); failed != 0 && failed != ENOENT) error = failed;
     }
   }
   closedir(list);

@@ -5,7 +5,6 @@ import shutil
 
 from cell import CellCase, HOST, STUBBORN, mark, output_of, processes_with
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIER0 = ["--preset", "dev", "--tier", "process"]
 
 # Prints one line a finding; a harmless run prints only "at ...", "uid ..." and "limits ...".
@@ -111,14 +110,6 @@ class HonestLimits(CellCase):
         self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
         done, report = self.run_report("--inodes", "64", self.path("y.py", text.replace("1 << 19", "0")))
         self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
-
-    def test_P6_the_layers_of_every_limit_are_documented(self):
-        with open(os.path.join(ROOT, "docs/limits.md"), encoding="utf-8") as file:
-            text = file.read()
-        for key in ("wall", "grace", "cpu_time", "cpus", "memory", "pids", "files", "output", "disk", "inodes"):
-            self.assertIn(f"limits.{key}", text)
-        for layer in ("pids.max", "RLIMIT_NPROC", "memory.max", "memory.limit_in_bytes", "RLIMIT_AS", "cpu.max"):
-            self.assertIn(layer, text)
 
 
 class Interpreters(CellCase):

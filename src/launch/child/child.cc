@@ -4,6 +4,8 @@
 #include <linux/capability.h>
 #include <sys/prctl.h>
 
+#include <cerrno>
+
 #include "sys/raw_call.h"
 #include "wire/wire.h"
 
@@ -83,8 +85,10 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
 
 }  // namespace
 
-CLOCHE_NO_SANITIZE long clone_child(const CloneArgs& args, const ChildSpec& spec) {
-  constexpr long kClone3 = 435;
+namespace {
+
+// Either call returns twice, and the second time on another stack: so the child's first instructions are ours.
+CLOCHE_NO_SANITIZE long clone_call(long number, long a, long b, long c, const ChildSpec& spec) {
   long result;
 #if defined(__x86_64__)
   register const ChildSpec* argument asm("r8") = &spec;
@@ -99,12 +103,13 @@ CLOCHE_NO_SANITIZE long clone_child(const CloneArgs& args, const ChildSpec& spec
       "hlt\n"
       "1:"
       : "=a"(result)
-      : "0"(kClone3), "D"(&args), "S"(sizeof args), "r"(argument), "r"(entry)
+      : "0"(number), "D"(a), "S"(b), "d"(c), "r"(argument), "r"(entry)
       : "rcx", "r11", "memory");
 #elif defined(__aarch64__)
-  register long x8 asm("x8") = kClone3;
-  register long x0 asm("x0") = address(&args);
-  register long x1 asm("x1") = sizeof args;
+  register long x8 asm("x8") = number;
+  register long x0 asm("x0") = a;
+  register long x1 asm("x1") = b;
+  register long x2 asm("x2") = c;
   register const ChildSpec* argument asm("x9") = &spec;
   register void (*entry)(const ChildSpec*) asm("x10") = run_child;
   asm volatile(
@@ -116,11 +121,23 @@ CLOCHE_NO_SANITIZE long clone_child(const CloneArgs& args, const ChildSpec& spec
       "brk 0\n"
       "1:"
       : "+r"(x0)
-      : "r"(x8), "r"(x1), "r"(argument), "r"(entry)
+      : "r"(x8), "r"(x1), "r"(x2), "r"(argument), "r"(entry)
       : "x30", "memory");
   result = x0;
 #endif
   return result;
+}
+
+}  // namespace
+
+long clone_child(const CloneArgs& args, const ChildSpec& spec) {
+  constexpr long kClone3 = 435;
+  constexpr std::uint64_t kOnlyClone3 = ~0xffffffffull;  // flags that the older call has no room for
+  const long result = clone_call(kClone3, address(&args), sizeof args, 0, spec);
+  if (result != -ENOSYS || (args.flags & kOnlyClone3) != 0) return result;
+  // Docker's default filter answers ENOSYS so that callers fall back; the older call does the same for us.
+  return clone_call(SYS_clone, static_cast<long>(args.flags | args.exit_signal),
+                    static_cast<long>(args.stack + args.stack_size), static_cast<long>(args.pidfd), spec);
 }
 
 }  // namespace cloche
