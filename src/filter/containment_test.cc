@@ -1,4 +1,5 @@
 // Lines of the containment checklist (docs/containment.md) as properties of the compiled program: C11 is line 11.
+#include <linux/audit.h>
 #include <linux/bpf_common.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -312,6 +313,47 @@ TEST(FilterContainment, X8_GuestCannotChangeItsCpusOrScheduling) {
   expect_all({"sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "mbind", "set_mempolicy",
               "set_mempolicy_home_node"},
              failing(EPERM));
+}
+
+// A guest that may set another process's limits can end or blind it: its own init, and on tier 0 the user's programs.
+TEST(FilterContainment, C15_CannotReachAnotherProcessByItsLimitsOrPriority) {
+  for (const Case& c : every_case()) {
+    for (const std::uint64_t high : kGarbage) {
+      EXPECT_EQ(c.judge("prlimit64", {high | 1, RLIMIT_NOFILE, 0x1000, 0}), failing(EPERM));
+      EXPECT_EQ(c.judge("prlimit64", {high | 1, RLIMIT_CORE, 0, 0x1000}), failing(EPERM));
+      EXPECT_EQ(c.judge("setpriority", {PRIO_PROCESS, high | 1, 19}), failing(EPERM));
+      EXPECT_EQ(c.judge("setpriority", {high | PRIO_USER, 0, 19}), failing(EPERM));
+      EXPECT_EQ(c.judge("setpriority", {PRIO_PROCESS, high, 19}), kAllowed);
+      EXPECT_EQ(c.judge("ioprio_set", {1, high | 1, 0}), failing(EPERM));
+      EXPECT_EQ(c.judge("ioprio_set", {high | 3, 0, 0}), failing(EPERM));
+    }
+  }
+}
+
+TEST(FilterContainment, C39_CannotMakeADeviceByWhiteout) {
+  for (const Case& c : every_case()) {
+    EXPECT_EQ(c.judge("renameat2", {0, 0, 0, 0, 4}), failing(EPERM));
+    EXPECT_EQ(c.judge("renameat2", {0, 0, 0, 0, 1}), kAllowed);
+  }
+}
+
+TEST(FilterContainment, C58_WithoutANamespaceThereIsNoIpc) {
+  for (const std::uint32_t arch : {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64}) {
+    const Case shared = make_case(arch, {.own_ipc = false});
+    for (const char* name : {"shmget", "shmat", "semget", "semop", "msgget", "msgsnd", "mq_open", "mq_unlink"}) {
+      EXPECT_EQ(shared.judge(name, {1, 2, 3}), failing(EPERM)) << name;
+      EXPECT_EQ(make_case(arch, {}).judge(name, {1, 2, 3}), kAllowed) << name;
+    }
+  }
+}
+
+TEST(FilterContainment, C59_CannotTakeMemoryThatTheLimitDoesNotCount) {
+  for (const Case& c : every_case()) {
+    EXPECT_EQ(c.judge("mmap", {0, 4096, 3, 0x40022}), failing(ENOMEM)) << "MAP_HUGETLB";
+    EXPECT_EQ(c.judge("mmap", {0, 4096, 3, 0x22}), kAllowed);
+    EXPECT_NE(c.judge("memfd_create", {0, kNoExecSeal | 4}), kAllowed) << "MFD_HUGETLB";
+  }
+  EXPECT_EQ(make_case(AUDIT_ARCH_X86_64, {}).judge("shmget", {1, 4096, 04000}), failing(ENOMEM));
 }
 
 }  // namespace

@@ -44,6 +44,13 @@ constexpr std::uint64_t kSetIdBits = 06000;
 constexpr std::uint64_t kCreates = 0100 | 020000000;  // O_CREAT, and the bit of O_TMPFILE that is not O_DIRECTORY
 constexpr std::uint64_t kDefaultPersonality = 0;
 constexpr std::uint64_t kQueryPersonality = 0xffffffff;
+constexpr std::uint64_t kItself = 0;
+constexpr std::uint64_t kMapHuge = 0x40000;
+constexpr std::uint64_t kMemfdHuge = 0x4;
+constexpr std::uint64_t kShmHuge = 04000;
+constexpr std::uint64_t kPrioProcess = 0;
+constexpr std::uint64_t kIoprioProcess = 1;
+constexpr std::uint64_t kWhiteout = 0x4;
 constexpr std::uint64_t kPrSetMm = 35;
 constexpr std::uint64_t kPrSchedCore = 62;
 constexpr std::uint64_t kPrSetPtracer = 0x59616d61;
@@ -119,13 +126,17 @@ GuardRules guard_rules(Guard guard, const Options& options) {
     case Guard::kSocketpair:
       return socketpair_rules(options);
     case Guard::kMemfd:
-      if (options.exec_writable) return {{}, kAllowIt};
-      return {{{{masked(1, kNoExecSeal, kNoExecSeal)}, kAllowIt}}, refuse(EACCES)};
+      if (options.exec_writable) return {{{{masked(1, kMemfdHuge, 0)}, kAllowIt}}, refuse(ENOMEM)};
+      return {{{{masked(1, kMemfdHuge | kNoExecSeal, kNoExecSeal)}, kAllowIt}}, refuse(EACCES)};
     case Guard::kExecveat:
       if (options.exec_writable) return {{}, kAllowIt};
       return {{{{masked(4, kEmptyPath, 0)}, kAllowIt}}, refuse(EACCES)};
     case Guard::kPrlimit:
-      return {{{{is(1, kCore), pointer_is_null(2)}, kAllowIt}, {{is(1, kCore)}, refuse(EPERM)}}, kAllowIt};
+      // Another process's limits are a way to end it (RLIMIT_CPU) or to blind it (RLIMIT_NOFILE).
+      return {{{{is(0, kItself), is(1, kCore), pointer_is_null(2)}, kAllowIt},
+               {{is(1, kCore)}, refuse(EPERM)},
+               {{is(0, kItself)}, kAllowIt}},
+              refuse(EPERM)};
     case Guard::kSetrlimit:
       return {{{{is(0, kCore)}, refuse(EPERM)}}, kAllowIt};
     case Guard::kMode1:
@@ -143,6 +154,21 @@ GuardRules guard_rules(Guard guard, const Options& options) {
                {{is(0, kPrSchedCore)}, refuse(EPERM)},
                {{is(0, kPrSetPtracer)}, refuse(EPERM)}},
               kAllowIt};
+    case Guard::kMmap:
+      // The memory limit does not count huge pages of the host's pool.
+      return {{{{masked(3, kMapHuge, 0)}, kAllowIt}}, refuse(ENOMEM)};
+    case Guard::kIpc:
+      return {{}, options.own_ipc ? kAllowIt : refuse(EPERM)};
+    case Guard::kShmget:
+      if (!options.own_ipc) return {{}, refuse(EPERM)};
+      return {{{{masked(2, kShmHuge, 0)}, kAllowIt}}, refuse(ENOMEM)};
+    case Guard::kSetpriority:
+      return {{{{is(0, kPrioProcess), is(1, kItself)}, kAllowIt}}, refuse(EPERM)};
+    case Guard::kIoprioSet:
+      return {{{{is(0, kIoprioProcess), is(1, kItself)}, kAllowIt}}, refuse(EPERM)};
+    case Guard::kRenameat2:
+      // A whiteout is a device node, made without mknod.
+      return {{{{masked(4, kWhiteout, 0)}, kAllowIt}}, refuse(EPERM)};
   }
   return {{}, refuse(ENOSYS)};
 }
@@ -171,11 +197,11 @@ std::string_view guard_text(Guard guard, const Options& options) {
       if (options.unix_sockets) return "AF_UNIX; raw EPERM; others EAFNOSUPPORT";
       return "AF_UNIX stream and seqpacket; datagram EACCES; raw EPERM; others EAFNOSUPPORT";
     case Guard::kMemfd:
-      return options.exec_writable ? "any flags" : "EACCES without MFD_NOEXEC_SEAL";
+      return options.exec_writable ? "ENOMEM with MFD_HUGETLB" : "EACCES without MFD_NOEXEC_SEAL or with MFD_HUGETLB";
     case Guard::kExecveat:
       return options.exec_writable ? "any flags" : "EACCES with AT_EMPTY_PATH";
     case Guard::kPrlimit:
-      return "EPERM when it sets RLIMIT_CORE";
+      return "EPERM for another process, and when it sets RLIMIT_CORE";
     case Guard::kSetrlimit:
       return "EPERM for RLIMIT_CORE";
     case Guard::kMode1:
@@ -188,6 +214,17 @@ std::string_view guard_text(Guard guard, const Options& options) {
       return "only 0 and 0xffffffff, else EPERM";
     case Guard::kPrctl:
       return "EPERM for PR_SET_MM, PR_SCHED_CORE, PR_SET_PTRACER";
+    case Guard::kMmap:
+      return "ENOMEM with MAP_HUGETLB";
+    case Guard::kIpc:
+      return options.own_ipc ? "any arguments" : "EPERM";
+    case Guard::kShmget:
+      return options.own_ipc ? "ENOMEM with SHM_HUGETLB" : "EPERM";
+    case Guard::kSetpriority:
+    case Guard::kIoprioSet:
+      return "EPERM for another process, a group or a user";
+    case Guard::kRenameat2:
+      return "EPERM with RENAME_WHITEOUT";
   }
   return {};
 }

@@ -39,8 +39,14 @@ enum class Guard : std::uint8_t {
   kOpenat,
   kPersonality,
   kPrctl,
+  kMmap,
+  kIpc,          // only inside an IPC namespace of its own
+  kShmget,
+  kSetpriority,  // itself only
+  kIoprioSet,
+  kRenameat2,
 };
-inline constexpr std::size_t kGuardCount = 16;
+inline constexpr std::size_t kGuardCount = 22;
 
 struct Entry {
   std::string_view name;

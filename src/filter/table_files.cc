@@ -50,7 +50,7 @@ constexpr Entry kFilesEntries[] = {
     allow("fchdir", 81, 50, "changes the working directory to an open one of the cell"),
     allow("rename", 82, kAbsent, "renames within the cell's own mounts"),
     allow("renameat", 264, 38, "renames relative to directories"),
-    allow("renameat2", 316, 276, "renames atomically without replacing"),
+    guarded(Guard::kRenameat2, "renameat2", 316, 276, "renames atomically without replacing"),
     allow("mkdir", 83, kAbsent, "makes a directory"),
     allow("mkdirat", 258, 34, "makes a directory relative to another"),
     allow("rmdir", 84, kAbsent, "removes a directory"),

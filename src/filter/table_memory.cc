@@ -5,7 +5,7 @@ namespace cloche::filter {
 namespace {
 
 constexpr Entry kMemoryEntries[] = {
-    allow("mmap", 9, 222, "maps files and memory: the loader, malloc, every runtime"),
+    guarded(Guard::kMmap, "mmap", 9, 222, "maps files and memory: the loader, malloc, every runtime"),
     allow("mprotect", 10, 226, "page protection for the loader and just-in-time compilers"),
     allow("munmap", 11, 215, "gives memory back"),
     allow("brk", 12, 214, "heap of libc's malloc"),

@@ -7,8 +7,6 @@
 
 namespace cloche::init {
 
-inline constexpr uint32_t kMaxArgs = 4096;
-
 // The spec as it lies in the memfd that the engine sent.
 class Spec {
  public:

@@ -21,7 +21,7 @@ int Spec::map(int memfd, Spec& out) {
   uint64_t steps_end = sizeof h + uint64_t{h.step_count} * sizeof(wire::Step);
   uint64_t args_end = steps_end + (uint64_t{h.argc} + h.envc) * sizeof(uint32_t);
   if (h.magic != wire::kMagic || h.total_size != size || h.area_offset > size || args_end > h.area_offset ||
-      h.argc + h.envc > kMaxArgs) {
+      h.argc + h.envc > wire::kMaxArgs) {
     return EPROTO;
   }
   const char* bytes = static_cast<const char*>(base);

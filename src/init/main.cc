@@ -17,7 +17,7 @@ namespace {
 
 // Everything the process needs lives here: there is no heap.
 Cell g_cell;
-char* g_argv[kMaxArgs + 2];
+char* g_argv[wire::kMaxArgs + 2];
 char g_guest_stack[32 * 1024] __attribute__((aligned(16)));
 
 bool is_guest_step(wire::StepKind kind) { return kind >= wire::StepKind::kGuestSession; }

@@ -246,8 +246,8 @@ int mount_proc(const Cell& cell, const wire::Step& step) {
 }
 
 int mount_pts(const Cell& cell, const wire::Step& step) {
-  const Option options[] = {{"newinstance", nullptr}, {"ptmxmode", "0666"}, {"mode", "0620"}};
-  return place_new(cell, make_mount("devpts", options, 3, kAttrNoSuid | kAttrNoExec), cell.spec.text(step.a));
+  const Option options[] = {{"newinstance", nullptr}, {"ptmxmode", "0666"}, {"mode", "0620"}, {"max", "16"}};
+  return place_new(cell, make_mount("devpts", options, 4, kAttrNoSuid | kAttrNoExec), cell.spec.text(step.a));
 }
 
 int pivot(const Cell& cell) {

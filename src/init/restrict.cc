@@ -24,6 +24,15 @@ namespace {
 
 int status_of(long result) { return result == 0 ? 0 : errno; }
 
+// A container may have /proc/sys read-only; the counters are then the host's own, as they were.
+int set_sysctl(const char* path, const char* value) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return 0;
+  (void)!write(fd, value, strlen(value));
+  close(fd);
+  return 0;
+}
+
 int bring_loopback_up() {
   int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return errno;
@@ -200,6 +209,7 @@ int run_identity_step(Cell& cell, const wire::Step& step) {
   switch (step.kind) {
     case StepKind::kCgroupNamespace: return status_of(unshare(CLONE_NEWCGROUP));
     case StepKind::kHostname: return status_of(sethostname(cell.spec.text(step.a), strlen(cell.spec.text(step.a))));
+    case StepKind::kSysctl: return set_sysctl(cell.spec.text(step.a), cell.spec.text(step.b));
     case StepKind::kLoopbackUp: return bring_loopback_up();
     case StepKind::kIdentity:
       return change_identity(static_cast<long>(step.x), static_cast<long>(step.y), step.z != 0);

@@ -22,6 +22,8 @@ constexpr int kMaxTree = 16384;
 int g_pid[kMaxTree];
 int g_parent[kMaxTree];
 bool g_ours[kMaxTree];
+int g_guest = -1;
+bool g_guest_ended = false;
 
 // The parent of a process, from /proc/PID/stat: the field after the last ')', since a name may contain anything.
 int parent_of(int proc, const char* pid) {
@@ -44,7 +46,7 @@ int parent_of(int proc, const char* pid) {
 // so the tree is closed under fork. Returns how many were signalled.
 int signal_descendants(int signal) {
   int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (proc < 0) return 0;
+  if (proc < 0) return 1;  // not seen is not gone
   DIR* dir = fdopendir(proc);
   int count = 0;
   while (struct dirent* entry = readdir(dir)) {
@@ -73,6 +75,18 @@ int signal_descendants(int signal) {
   return signalled;
 }
 
+void tell_exit(int status);
+
+// Takes every child that has ended; the guest's end is told to the engine, whoever asked.
+void reap() {
+  int status = 0;
+  for (int pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+    if (pid != g_guest) continue;
+    g_guest_ended = true;
+    tell_exit(status);
+  }
+}
+
 void signal_tree(int signal) {
   // "Everybody" means the cell only if this is a pid namespace's first process; anywhere else it would mean the host.
   if (getpid() == 1) {
@@ -90,8 +104,7 @@ void signal_tree(int signal) {
   for (int round = 0; round < 100; ++round) {
     signal_descendants(SIGSTOP);
     int left = signal_descendants(SIGKILL);
-    while (waitpid(-1, nullptr, WNOHANG | __WALL) > 0) {
-    }
+    reap();
     if (left == 0) return;
     const struct timespec pause = {0, 1'000'000};
     nanosleep(&pause, nullptr);
@@ -127,6 +140,7 @@ void tell_exit(int status) {
 }  // namespace
 
 void watch(int guest_pid) {
+  g_guest = guest_pid;
   // Where no pid namespace dies with init, the engine's death must not kill it: it hears of that by the control socket
   // and ends its tree first.
   if (getpid() != 1) prctl(PR_SET_PDEATHSIG, 0);
@@ -143,12 +157,8 @@ void watch(int guest_pid) {
   message.kind = wire::MessageKind::kStarted;
   send_message(message, -1);
   for (;;) {
-    int status = 0;
-    for (int pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
-      if (pid != guest_pid) continue;
-      tell_exit(status);
-      finish(0);
-    }
+    reap();
+    if (g_guest_ended) finish(0);
     struct pollfd events[2] = {{wire::kControlFd, POLLIN, 0}, {child_fd, POLLIN, 0}};
     if (poll(events, 2, -1) < 0 && errno != EINTR) finish(125);
     if ((events[1].revents & POLLIN) != 0) {

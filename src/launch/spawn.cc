@@ -22,7 +22,7 @@ constexpr std::uint64_t bit(int cap) { return 1ull << cap; }
 
 // What init's steps need until kDropCapabilities; all of them count in the cell's own user namespace only.
 constexpr std::uint64_t kInitCaps =
-    bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) | bit(CAP_NET_ADMIN);
+    bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) | bit(CAP_NET_ADMIN) | bit(CAP_SYS_RESOURCE);
 
 // While the child shares our memory, no handler of the host program may run in it.
 class BlockSignals {

@@ -50,6 +50,7 @@ std::string describe(const Step& step) {
   switch (step.kind) {
     case StepKind::kCgroupNamespace: return "cgroup namespace whose root is the run's own leaf";
     case StepKind::kHostname: return fmt::format("host name '{}'", step.a);
+    case StepKind::kSysctl: return fmt::format("{} at most {}", step.a.substr(step.a.rfind('/') + 1), step.b);
     case StepKind::kLoopbackUp: return "the cell's own loopback up";
     case StepKind::kNewRoot: return fmt::format("new root: tmpfs of {} bytes, {} inodes", step.x, step.y);
     case StepKind::kScratch: return fmt::format("scratch: tmpfs of {} bytes, {} inodes", step.x, step.y);

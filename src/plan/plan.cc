@@ -45,6 +45,7 @@ bool inherent(Backend backend, Guarantee g) {
   switch (g) {
     case Guarantee::kProcesses:
     case Guarantee::kFileSystem:
+    case Guarantee::kFileAccess:
     case Guarantee::kProcView:
     case Guarantee::kDevices:
     case Guarantee::kIpc:
@@ -105,6 +106,8 @@ void add_v1_settings(Plan& plan, std::uint64_t tasks) {
       {Controller::kMemory, "memory.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory, true},
       // Kernels without swap accounting have no such file; without swap it says nothing.
       {Controller::kMemory, "memory.memsw.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory, false},
+      // What TCP buffers is counted apart; without a network there is none.
+      {Controller::kMemory, "memory.kmem.tcp.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory, plan.net != NetMode::kNone},
       {Controller::kCpu, "cpu.cfs_quota_us", std::to_string(static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs)), Guarantee::kCpuShare, true},
       {Controller::kCpuAcct, "", "", Guarantee::kCpuTime, true},
   };
@@ -154,7 +157,14 @@ bool lies_below(const std::string& path, const std::string& folder) {
 // What a backend cannot keep as the policy means it is refused, not done differently.
 Status settle_grants(Plan& plan, const StepContext& context) {
   const std::vector<Grant> grants = sorted_grants(context);
-  for (const Grant& grant : grants) plan.grants.push_back(grant.path);
+  for (const Grant& grant : grants) {
+    plan.grants.push_back(grant.path);
+    for (const char* own : {"/usr", "/work", "/tmp", "/home/guest", "/cell", "/dev/shm"}) {
+      if (plan.backend == Backend::kProcess || grant.path != own) continue;
+      return fail(ErrorCode::kRefused, "files", fmt::format("'{}' is a place that every cell has of its own", own),
+                  "grant a directory below it, or another one");
+    }
+  }
   if (plan.backend == Backend::kBwrap && plan.own_host_uid && !context.policy.files.write.empty()) {
     return fail(ErrorCode::kRefused, "files.write", "bwrap under root cannot map a directory's owner to the guest",
                 "use backend native, or run as the owner of the directory");
@@ -212,6 +222,10 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   plan.own_host_uid = host.is_root && plan.backend != Backend::kNone;
   plan.inside_uid = plan.inside_gid = policy.root_in_cell ? 0 : 1000;
   add_program(plan, request);
+  if (plan.argv.size() > wire::kMaxArgs / 2) {
+    return fail(ErrorCode::kInvalidInput, "plan", fmt::format("{} arguments are more than a cell takes ({})", plan.argv.size(), wire::kMaxArgs / 2),
+                "pass them in a file or on stdin");
+  }
   if (plan.program.empty() || plan.program.front() != '/') {
     return fail(ErrorCode::kNotFound, "plan", fmt::format("'{}' is not a path inside the cell", plan.program),
                 "name the program by its absolute path");
@@ -221,6 +235,10 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   add_environment(plan, policy, request);
   const StepContext context{policy, request, host, request.home};
   CLOCHE_TRY(settle_grants(plan, context));
+  if (plan.env.size() > wire::kMaxArgs / 2) {
+    return fail(ErrorCode::kInvalidInput, "plan", fmt::format("{} environment variables are more than a cell takes", plan.env.size()),
+                "pass fewer of them");
+  }
 
   switch (plan.backend) {
     case Backend::kNamespace:

@@ -133,6 +133,9 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add(plan, {.kind = StepKind::kIdentity, .serves = Guarantee::kIdentity, .x = plan.inside_uid, .y = plan.inside_gid});
   add(plan, {.kind = StepKind::kParentDeath, .serves = Guarantee::kEngineDeath});
   add(plan, {.kind = StepKind::kCgroupNamespace, .serves = Guarantee::kFileSystem});
+  // Counted up the chain of namespaces: without a cap of its own a guest would use up the caller's.
+  add(plan, {.kind = StepKind::kSysctl, .serves = Guarantee::kOpenFiles, .a = "/proc/sys/user/max_inotify_instances", .b = "16"});
+  add(plan, {.kind = StepKind::kSysctl, .serves = Guarantee::kOpenFiles, .a = "/proc/sys/user/max_inotify_watches", .b = "8192"});
   add(plan, {.kind = StepKind::kHostname, .serves = Guarantee::kHostname, .a = "cell"});
   if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
   // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with

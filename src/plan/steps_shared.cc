@@ -122,8 +122,10 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   }
   filter::Options options;
   options.inet_sockets = plan.net != NetMode::kNone;
-  // Without a mount namespace the host's socket files are in reach, and Landlock does not judge connect() to them.
-  options.unix_sockets = plan.tier != Tier::kProcess;
+  // Neither a read-only mount nor Landlock judges connect(): wherever a piece of the host's file system is in reach, so
+  // are the sockets in it. Pairs that a program makes for itself stay.
+  options.unix_sockets = plan.tier != Tier::kProcess && plan.grants.empty();
+  options.own_ipc = plan.tier != Tier::kProcess;
   options.exec_writable = context.policy.files.exec_writable;
   const auto program = filter::compile(filter::rules(context.host.arch, options), context.host.arch);
   plan.steps.push_back({.kind = StepKind::kFilter,

@@ -102,11 +102,15 @@ class Judge {
   }
 
   const MountReading* mount(const std::string& point) const {
-    const MountReading* found = nullptr;
+    // The topmost one is nobody's parent at the same place; the order of the list says nothing about that.
     for (const MountReading& m : seen_.mounts) {
-      if (m.point == point) found = &m;  // the last one is on top
+      if (m.point != point) continue;
+      const bool covered = std::ranges::any_of(seen_.mounts, [&](const MountReading& other) {
+        return other.point == point && other.parent == m.id && other.id != m.id;
+      });
+      if (!covered) return &m;
     }
-    return found;
+    return nullptr;
   }
 
   Answer rlimit(const std::string& name, std::uint64_t most) const {

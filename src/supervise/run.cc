@@ -361,7 +361,10 @@ void Run::kill_now() {
 
 void Run::check_cpu(Clock::time_point now) {
   const auto used = cell_.cgroup.usage().cpu_us;
-  if (!used || !plan_.limits.cpu_time) return;
+  if (!used || !plan_.limits.cpu_time) {
+    cpu_check_ = now + kRekillAfter;  // unreadable for the moment: not a reason to ask without pause
+    return;
+  }
   const auto limit = static_cast<std::uint64_t>(plan_.limits.cpu_time->count()) * 1000;
   if (*used >= limit) {
     cpu_check_ = Clock::time_point::max();

@@ -50,7 +50,7 @@ void Run::settle_outcome() {
     outcome.hint = "something outside killed it, or the host is out of memory";
   }
   const auto cpu_used = usage.cpu_user + usage.cpu_system;
-  if (!cause_set_ && plan_.limits.cpu_time && (ending.signal == SIGXCPU || (ending.signal == SIGKILL && cpu_used >= *plan_.limits.cpu_time))) {
+  if (!cause_set_ && plan_.limits.cpu_time && (ending.signal == SIGXCPU || ending.signal == SIGKILL) && cpu_used >= *plan_.limits.cpu_time) {
     settle(OutcomeKind::kCpu, fmt::format("a process used more than {} of cpu time", to_text(*plan_.limits.cpu_time)));
   }
   if (!cause_set_ && ending.signal == SIGSYS) {

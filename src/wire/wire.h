@@ -15,6 +15,7 @@ inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
 inline constexpr int kControlFd = 3;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
 inline constexpr uint32_t kMaxFds = 4200;         // spec, stdio, detached mounts
+inline constexpr uint32_t kMaxArgs = 65536;         // arguments and variables together
 inline constexpr int kMaxWatched = 16384;          // directories on a janitor's list
 inline constexpr int kMaxWatchedPath = 512;        // bytes of their paths, with the end
 inline constexpr uint32_t kNoString = 0xffffffffu;
@@ -23,6 +24,7 @@ inline constexpr uint32_t kNoString = 0xffffffffu;
 enum class StepKind : uint16_t {
   kCgroupNamespace = 1,  // unshare, so that the leaf is the namespace's root
   kHostname,             // a: name
+  kSysctl,               // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
   kLoopbackUp,
   kNewRoot,              // x: size in bytes, y: inodes; from here on targets are relative to this root
   kScratch,              // x: size, y: inodes; the one file system behind everything the cell can write

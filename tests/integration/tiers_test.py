@@ -2,6 +2,7 @@
 import glob
 import os
 import shutil
+import socket
 
 from cell import CellCase, HOST, STUBBORN, mark, output_of, processes_with
 
@@ -70,6 +71,39 @@ class Tier0(CellCase):
         self.assertIn(done.returncode, (2, 126), done.stderr)
 
 
+class Reach(CellCase):
+    def test_C40_a_socket_inside_a_grant_is_out_of_reach(self):
+        # Neither a read-only mount nor Landlock judges connect(); the filter must.
+        os.chmod(self.folder, 0o755)
+        place = self.path("service.sock")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(place)
+            os.chmod(place, 0o777)
+            server.listen(4)
+            text = ("import socket, sys\n"
+                    "for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):\n"
+                    "    try:\n        socket.socket(socket.AF_UNIX, kind).connect(sys.argv[1])\n        print('BREACH')\n"
+                    "    except PermissionError:\n        print('held')\n")
+            script = self.path("x.py", text)
+            for words in (["--read", self.folder], ["--backend", "bwrap", "--read", self.folder], TIER0 + ["--read", self.folder]):
+                _, report = self.run_report(*words, script, place)
+                self.assertEqual(output_of(report), "held\nheld\n", words)
+
+    def test_N13_guest_cannot_blind_its_init(self):
+        text = ("import resource\n"
+                "for pid in (1, 2):\n"
+                "    try:\n        resource.prlimit(pid, resource.RLIMIT_NOFILE, (0, 0))\n        print('BREACH')\n"
+                "    except OSError:\n        print('held')\n")
+        done, report = self.run_report(self.path("x.py", text))
+        self.assertEqual((done.returncode, output_of(report)), (0, "held\nheld\n"))
+
+    def test_C56_watches_are_the_cells_own(self):
+        text = ("import ctypes\nlibc = ctypes.CDLL(None)\n"
+                "print(sum(libc.inotify_init() >= 0 for _ in range(100)))\n")
+        _, report = self.run_report(self.path("x.py", text))
+        self.assertLessEqual(int(output_of(report)), 16)
+
+
 class Life(CellCase):
     def test_K3_each_step_once_and_in_order(self):
         for words, life in (
@@ -83,7 +117,7 @@ class Life(CellCase):
 
     def test_K3_a_failed_preparation_is_disposed_of(self):
         link = self.path("link")
-        os.symlink("/etc", link)
+        os.symlink("/opt", link)
         policy = self.path("p.toml", f'version = 1\nextends = "untrusted"\n[files]\nread = ["{link}"]\n')
         done, report = self.run_report("--policy", policy, "--", "true")
         self.assertIn(done.returncode, (125, 126), done.stderr)

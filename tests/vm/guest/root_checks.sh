@@ -77,7 +77,9 @@ wall() {
 }
 
 daemon() {
-  run --wall 40s "$@" -- sh -c 'setsid sh -c "trap \"\" HUP TERM; sleep 4206; sleep 4206" >/dev/null 2>&1 & echo started'
+  run --wall 40s "$@" -- sh -c '
+    setsid sh -c "trap \"\" HUP TERM; sleep 4206; sleep 4206" >/dev/null 2>&1 &
+    echo started'
   outcome 0 exited
   same "what the guest said" "$(cat out)" started
   nothing_left 4206

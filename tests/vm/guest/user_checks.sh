@@ -9,7 +9,9 @@ delegate() {
   for controller in $1; do echo "+$controller" >"$top/cgroup.subtree_control" || die "no controller $controller"; done
   mkdir "$mine" || die "$mine could not be made"
   chown 1000:1000 "$mine" "$mine/cgroup.procs" "$mine/cgroup.subtree_control"
-  for controller in $1; do echo "+$controller" >"$mine/cgroup.subtree_control" || die "$controller was not passed on"; done
+  for controller in $1; do
+    echo "+$controller" >"$mine/cgroup.subtree_control" || die "$controller was not passed on"
+  done
 }
 # Also after a check that failed, so that the next one starts clean.
 force_undelegate() {
