@@ -28,7 +28,7 @@ const std::vector<Case>& table() {
        .args = {"--help", "--tier", "process", "-", "--", "--bind", "/", "/", "--version"},
        .removals = {{"direct"}}},
       {.number = 8, .victim = "08_memfd_exec", .no_bwrap = kNoMountFlags, .removals = {{"filter"}}},
-      {.number = 9, .victim = "09_receive_descriptors", .removals = {{"expose:@DIR@", "landlock"}}},
+      {.number = 9, .victim = "09_receive_descriptors", .removals = {{"expose:@DIR@", "landlock", "filter"}}},
       {.number = 10, .victim = "10_handles", .removals = {{"direct"}}},
       // Session and signals
       {.number = 11,
@@ -91,7 +91,7 @@ const std::vector<Case>& table() {
        .removals = {{"scratch-caps", "rlimit:fsize"}}},
       {.number = 38, .victim = "38_shared_memory", .removals = {{"expose:/dev/shm", "landlock"}}},
       {.number = 39, .victim = "39_mknod", .no_bwrap = kNoProc, .removals = {{"filter", "landlock"}}},
-      {.number = 40, .victim = "40_host_sockets", .removals = {{"expose:@DIR@", "landlock"}}},
+      {.number = 40, .victim = "40_host_sockets", .removals = {{"expose:@DIR@", "landlock", "filter"}}},
       {.number = 41,
        .victim = "41_leave_writable_root",
        .options = {"--write", "@WRITE@"},
@@ -118,7 +118,7 @@ const std::vector<Case>& table() {
       {.number = 54, .victim = "54_first_instruction", .removals = {{"filter"}}},
       {.number = 55, .victim = "55_socket_families", .removals = {{"filter"}}},
       // IPC and network
-      {.number = 56, .victim = "56_abstract_socket", .removals = {{"namespaces:net", "landlock"}}},
+      {.number = 56, .victim = "56_abstract_socket", .removals = {{"namespaces:net", "landlock", "filter"}}},
       {.number = 58, .victim = "58_ipc", .removals = {{"namespaces:ipc"}}},
       // Limits and honesty
       {.number = 59,
