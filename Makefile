@@ -17,7 +17,7 @@ build: ## build the release preset: build/release/cloche
 
 run: ## build and run the demo: a report made by an untrusted script
 	@tools/setup build test
-	@tools/build release -j $(JOBS)
+	@tools/build release -j $(JOBS) -t cloche
 	@tools/demo
 
 test: ## build and test the release and the sanitizer preset, look for leftovers

@@ -49,7 +49,7 @@ endfunction()
 
 function(cloche_install_data)
   install(DIRECTORY include/cloche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-  file(GLOB schemas CONFIGURE_DEPENDS schema/*.json docs/schema/*.json)
+  file(GLOB schemas CONFIGURE_DEPENDS docs/*.schema.json)
   if(schemas)
     install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/cloche)
   endif()

@@ -13,19 +13,8 @@ delegate() {
     echo "+$controller" >"$mine/cgroup.subtree_control" || die "$controller was not passed on"
   done
 }
-# Also after a check that failed, so that the next one starts clean.
-force_undelegate() {
-  # Runs of root have switched them on.
-  for controller in cpuset cpu memory pids; do echo "-$controller" >"$top/cgroup.subtree_control"; done
-  [ -d "$mine" ] || return 0
-  echo 1 >"$mine/cgroup.kill"
-  until_true 5 eval '! grep -q "populated 1" "$mine/cgroup.events"'
-  find "$mine" -depth -type d -exec rmdir {} \;
-}
 # The kernel may need a moment after the last exit.
 undelegate() {
-  # Runs of root have switched them on.
-  for controller in cpuset cpu memory pids; do echo "-$controller" >"$top/cgroup.subtree_control"; done
   find "$mine" -type d -name cloche-engine -exec rmdir {} \; -prune
   for group in "$mine"/*/ "$mine"; do
     [ ! -d "$group" ] || until_true 5 rmdir "$group" || die "$group is not empty: $(find "$mine" -type d | tr '\n' ' ')"
