@@ -6,8 +6,8 @@
 //
 // One Runtime has one supervising thread, which serves any number of runs at once. It installs no signal handler and
 // changes nothing process-wide. Its cells are children of your process, so your own SIGCHLD handler hears of them; one
-// that reaps everybody does no harm, the outcome does not come from there. Every function may be called from any thread.
-// Needs the C++23 standard library and nothing else.
+// that reaps everybody does no harm, the outcome does not come from there. Every function may be called from any
+// thread. Needs the C++23 standard library and nothing else.
 #pragma once
 
 #include <cstddef>
@@ -45,9 +45,9 @@ class PolicyBuilder {
   PolicyBuilder(PolicyBuilder&&) noexcept;
   PolicyBuilder& operator=(PolicyBuilder&&) noexcept;
 
-  PolicyBuilder& limit(std::string_view name, std::string_view value);    // limit("memory", "256M") is limits.memory
-  PolicyBuilder& set(std::string_view key, std::string_view value);       // any scalar key of the policy file
-  PolicyBuilder& read(std::string path);                                  // absolute; appears at the same path
+  PolicyBuilder& limit(std::string_view name, std::string_view value);  // limit("memory", "256M") is limits.memory
+  PolicyBuilder& set(std::string_view key, std::string_view value);     // any scalar key of the policy file
+  PolicyBuilder& read(std::string path);                                // absolute; appears at the same path
   PolicyBuilder& write(std::string path);
   PolicyBuilder& exec(std::string path);
   PolicyBuilder& env(std::string name, std::string value);
@@ -63,9 +63,9 @@ class PolicyBuilder {
 struct RunRequest {
   std::vector<std::string> argv = {};
   std::string script = {};
-  std::string language = {};    // python, node, sh, bash, ruby, perl, lua
-  std::string input = {};       // the guest's stdin
-  bool cancellable = false;     // you hold the handle: no wall limit unless the policy names one
+  std::string language = {};  // python, node, sh, bash, ruby, perl, lua
+  std::string input = {};     // the guest's stdin
+  bool cancellable = false;   // you hold the handle: no wall limit unless the policy names one
   std::function<void(std::string_view)> on_stdout = {};  // live, on the supervising thread; must not block
   std::function<void(std::string_view)> on_stderr = {};
 };
@@ -78,7 +78,7 @@ struct RunResult {
   int exit_code = 125;  // as `cloche run` would end: the guest's own, 124, 125, 126, 130, 137
   std::string out;      // the last bytes of stdout and stderr
   std::string err;
-  std::string report;   // the whole report as JSON
+  std::string report;  // the whole report as JSON
 
   bool ok() const { return outcome == "exited" && exit_code == 0; }
 };
@@ -86,9 +86,9 @@ struct RunResult {
 class RunHandle {
  public:
   const std::string& id() const;
-  RunResult wait() const;     // any number of times, from any thread
+  RunResult wait() const;  // any number of times, from any thread
   bool done() const;
-  void cancel() const;        // TERM, grace, KILL; a second call kills at once
+  void cancel() const;  // TERM, grace, KILL; a second call kills at once
 
  private:
   friend class Runtime;

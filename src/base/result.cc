@@ -6,11 +6,16 @@ namespace cloche {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidInput: return "invalid-input";
-    case ErrorCode::kRefused: return "refused";
-    case ErrorCode::kNotFound: return "not-found";
-    case ErrorCode::kSystem: return "system";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidInput:
+      return "invalid-input";
+    case ErrorCode::kRefused:
+      return "refused";
+    case ErrorCode::kNotFound:
+      return "not-found";
+    case ErrorCode::kSystem:
+      return "system";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "internal";
 }

@@ -48,16 +48,16 @@ inline std::unexpected<Error> fail_errno(int errno_value, std::string step, std:
 }  // namespace cloche
 
 // Propagates an error out of the calling function; there is nothing to add to it at this layer.
-#define CLOCHE_TRY(expr)                                                  \
-  do {                                                                    \
-    if (auto cloche_try_status = (expr); !cloche_try_status)              \
-      return std::unexpected(std::move(cloche_try_status).error());       \
+#define CLOCHE_TRY(expr)                                            \
+  do {                                                              \
+    if (auto cloche_try_status = (expr); !cloche_try_status)        \
+      return std::unexpected(std::move(cloche_try_status).error()); \
   } while (false)
 
 #define CLOCHE_TRY_CONCAT_(a, b) a##b
 #define CLOCHE_TRY_CONCAT(a, b) CLOCHE_TRY_CONCAT_(a, b)
-#define CLOCHE_TRY_ASSIGN_(name, decl, expr)                              \
-  auto name = (expr);                                                     \
-  if (!name) return std::unexpected(std::move(name).error());             \
+#define CLOCHE_TRY_ASSIGN_(name, decl, expr)                  \
+  auto name = (expr);                                         \
+  if (!name) return std::unexpected(std::move(name).error()); \
   decl = std::move(*name)
 #define CLOCHE_TRY_ASSIGN(decl, expr) CLOCHE_TRY_ASSIGN_(CLOCHE_TRY_CONCAT(cloche_try_, __LINE__), decl, expr)

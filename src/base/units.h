@@ -32,7 +32,7 @@ Result<Millis> parse_duration(std::string_view text);
 // escaped, so that hostile input cannot drive the reader's terminal.
 std::string shown_text(std::string_view text);
 
-std::string to_text(Bytes bytes);    // the largest unit that is exact: "512M", "1025"
-std::string to_text(Millis value);   // "1500ms", "10s", "5m"
+std::string to_text(Bytes bytes);   // the largest unit that is exact: "512M", "1025"
+std::string to_text(Millis value);  // "1500ms", "10s", "5m"
 
 }  // namespace cloche

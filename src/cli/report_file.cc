@@ -45,7 +45,7 @@ Result<ReportFile> ReportFile::prepare(const std::string& path) {
   if (!directory.valid()) {
     return fail_errno(errno, kStep, fmt::format("the directory of {} cannot be opened", shown_text(path)), kHint);
   }
-  struct stat info {};
+  struct stat info{};
   // Renaming over it would replace a device or a link such as /dev/stdout itself.
   if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode)) {
     return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} exists and is not a regular file", shown_text(path)),

@@ -74,8 +74,8 @@ std::unexpected<Error> usage(std::string step, std::string message, std::string 
   return fail(ErrorCode::kInvalidInput, std::move(step), std::move(message), std::move(hint));
 }
 
-// Links are not resolved but refused: a guest with a writable grant could plant one, and the next run's grant would then
-// be whatever it leads to (CONTAINMENT 30).
+// Links are not resolved but refused: a guest with a writable grant could plant one, and the next run's grant would
+// then be whatever it leads to (CONTAINMENT 30).
 Result<std::string> existing_path(const Given& given) {
   if (given.value.empty()) return usage(std::string(given.spec->name), "the path is empty", "name a file or directory");
   std::error_code error;

@@ -37,7 +37,7 @@ Result<Fd> cancel_signals() {
   sigset_t set;
   ::sigemptyset(&set);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction now {};
+    struct sigaction now{};
     // A blocked signal is queued even while it is ignored, so it must not be in the set at all.
     if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
     ::sigaddset(&set, number);
@@ -53,7 +53,7 @@ Result<Fd> resize_signal() {
 }
 
 void ignore_broken_pipes() {
-  struct sigaction ignore {};
+  struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, nullptr);
 }

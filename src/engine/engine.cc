@@ -10,10 +10,13 @@ namespace cloche {
 
 Result<Cell> start_cell(const Plan& plan, const LaunchContext& context) {
   switch (plan.backend) {
-    case Backend::kNamespace: return start_namespace(plan, context);
-    case Backend::kBwrap: return start_bwrap(plan, context);
+    case Backend::kNamespace:
+      return start_namespace(plan, context);
+    case Backend::kBwrap:
+      return start_bwrap(plan, context);
     case Backend::kProcess:
-    case Backend::kNone: return start_process(plan, context);
+    case Backend::kNone:
+      return start_process(plan, context);
   }
   return fail(ErrorCode::kInternal, "engine", "unknown backend");
 }

@@ -77,7 +77,7 @@ Result<std::string> named_program(const std::string& name, const ProgramContext&
 
 std::optional<std::string> real_executable(const std::string& path) {
   const auto real = real_path(path);
-  struct stat info {};
+  struct stat info{};
   if (!real || ::stat(real->c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   return ::access(real->c_str(), X_OK) == 0 ? real : std::nullopt;
 }

@@ -39,8 +39,14 @@ struct RunHandle::State {
 
   void finish(const Report& report) {
     std::lock_guard lock(mutex);
-    result = {report.id, std::string(to_string(report.outcome.kind)), report.outcome.message, report.outcome.hint,
-              exit_code(report.outcome), report.out.tail, report.err.tail, to_json(report)};
+    result = {report.id,
+              std::string(to_string(report.outcome.kind)),
+              report.outcome.message,
+              report.outcome.hint,
+              exit_code(report.outcome),
+              report.out.tail,
+              report.err.tail,
+              to_json(report)};
     done = true;
     changed.notify_all();
   }
@@ -215,7 +221,8 @@ Runtime::~Runtime() {
   for (State::Job& job : state_->queue) {
     Request plain;
     plain.id = job.handle->id;
-    job.handle->finish(refusal(plain, job.policy.value(), {ErrorCode::kSystem, "runtime", 0, "the runtime was shut down", {}}));
+    job.handle->finish(
+        refusal(plain, job.policy.value(), {ErrorCode::kSystem, "runtime", 0, "the runtime was shut down", {}}));
   }
 }
 
@@ -234,7 +241,9 @@ RunHandle Runtime::start(const PolicyHandle& policy, RunRequest request) {
     Request plain;
     plain.id = handle.state_->id;
     plain.argv = request.argv;
-    handle.state_->finish(refusal(plain, policy.value(), {ErrorCode::kSystem, "runtime", EMFILE, "no descriptors left for the run", "raise RLIMIT_NOFILE"}));
+    handle.state_->finish(
+        refusal(plain, policy.value(),
+                {ErrorCode::kSystem, "runtime", EMFILE, "no descriptors left for the run", "raise RLIMIT_NOFILE"}));
     return handle;
   }
   {

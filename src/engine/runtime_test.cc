@@ -185,8 +185,8 @@ TEST_F(RuntimeTest, X2_ARefusedRunSaysWhyAndWhatToDo) {
 
 TEST_F(RuntimeTest, N13_InputThatTheGuestDoesNotReadDoesNotEndTheHostProgram) {
   // The guest ends with its stdin full: the next write to it would raise SIGPIPE, whose default is our death.
-  struct sigaction standard {};
-  struct sigaction before {};
+  struct sigaction standard{};
+  struct sigaction before{};
   standard.sa_handler = SIG_DFL;
   ASSERT_EQ(::sigaction(SIGPIPE, &standard, &before), 0);
   const std::string much(4 << 20, 'x');
@@ -253,8 +253,8 @@ TEST_F(RuntimeTest, OneRunIsKilledWithoutTouchingTheOthers_N11) {
 }
 
 TEST_F(RuntimeTest, AHostProgramThatReapsEverythingGetsTheRightOutcome) {
-  struct sigaction reap {};
-  struct sigaction before {};
+  struct sigaction reap{};
+  struct sigaction before{};
   reap.sa_handler = [](int) {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }

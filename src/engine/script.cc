@@ -155,7 +155,7 @@ Result<std::string> read_script(const std::string& path) {
                                                  : "check its permissions";
     return std::unexpected(std::move(e));
   }
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0)
     return fail_errno(errno, std::string(kStep), shown_text(path) + " cannot be inspected");
   if (S_ISDIR(info.st_mode)) {

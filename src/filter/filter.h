@@ -15,7 +15,7 @@ struct Options {
   bool inet_sockets = false;   // AF_INET and AF_INET6 may be created
   bool unix_sockets = true;    // AF_UNIX may be created
   bool exec_writable = false;  // executable memfds allowed
-  bool own_ipc = true;         // System V and POSIX IPC: without a namespace they would be the host's, and outlive the run
+  bool own_ipc = true;  // System V and POSIX IPC: without a namespace they would be the host's, and outlive the run
   bool operator==(const Options&) const = default;
 };
 

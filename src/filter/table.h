@@ -40,7 +40,7 @@ enum class Guard : std::uint8_t {
   kPersonality,
   kPrctl,
   kMmap,
-  kIpc,          // only inside an IPC namespace of its own
+  kIpc,  // only inside an IPC namespace of its own
   kShmget,
   kSetpriority,  // itself only
   kIoprioSet,

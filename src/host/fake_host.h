@@ -61,7 +61,7 @@ class FakeHost {
     query.pid = 4242;
     query.named = std::move(named);
     query.access = [](const std::string& path) {
-      struct stat info {};
+      struct stat info{};
       if (::stat(path.c_str(), &info) != 0) return Access::kMissing;
       return (info.st_mode & S_IWUSR) != 0 ? Access::kWritable : Access::kRefused;
     };

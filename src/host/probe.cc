@@ -56,7 +56,7 @@ bool is_container(const std::string& root) {
 bool is_usr_merged(const std::string& root) {
   constexpr std::array kFolders = {"/bin", "/sbin", "/lib", "/lib64"};
   for (const char* folder : kFolders) {
-    struct stat info {};
+    struct stat info{};
     if (::lstat((root + folder).c_str(), &info) == 0 && !S_ISLNK(info.st_mode)) return false;
   }
   return true;

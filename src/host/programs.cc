@@ -13,7 +13,7 @@
 namespace cloche::host {
 
 bool is_trusted_program(const std::string& path, std::uint32_t uid, std::uint32_t gid) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   if ((info.st_mode & 0111) == 0 || (info.st_mode & S_IWOTH) != 0) return false;
   if (info.st_uid != 0 && info.st_uid != uid) return false;
@@ -23,7 +23,7 @@ bool is_trusted_program(const std::string& path, std::uint32_t uid, std::uint32_
 std::optional<std::string> find_bwrap(const std::string& root) {
   constexpr std::array kPlaces = {"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"};
   for (const char* place : kPlaces) {
-    struct stat info {};
+    struct stat info{};
     if (::stat((root + place).c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 0111) != 0) return place;
   }
   return std::nullopt;

@@ -27,13 +27,13 @@ class Spec {
 
 struct Cell {
   Spec spec;
-  int fds[wire::kMaxFds];    // as received: spec, stdio, detached mounts
+  int fds[wire::kMaxFds];  // as received: spec, stdio, detached mounts
   uint32_t fd_count = 0;
-  int root_fd = -1;          // the new root's mount
+  int root_fd = -1;  // the new root's mount
   int scratch_fd = -1;
   int landlock_fd = -1;
   int tty_slave = -1;
-  uint32_t probe = 0;        // wire::ProbeBits
+  uint32_t probe = 0;  // wire::ProbeBits
 };
 
 int run_mount_step(Cell& cell, const wire::Step& step);     // kNewRoot … kRootReadOnly

@@ -11,9 +11,9 @@
 
 namespace cloche::init {
 
-inline constexpr long kSysOpenTree = 428, kSysMoveMount = 429, kSysFsopen = 430, kSysFsconfig = 431,
-                      kSysFsmount = 432, kSysCloseRange = 436, kSysOpenat2 = 437, kSysMountSetattr = 442,
-                      kSysLandlockCreate = 444, kSysLandlockAddRule = 445, kSysLandlockRestrict = 446;
+inline constexpr long kSysOpenTree = 428, kSysMoveMount = 429, kSysFsopen = 430, kSysFsconfig = 431, kSysFsmount = 432,
+                      kSysCloseRange = 436, kSysOpenat2 = 437, kSysMountSetattr = 442, kSysLandlockCreate = 444,
+                      kSysLandlockAddRule = 445, kSysLandlockRestrict = 446;
 
 inline constexpr unsigned kOpenTreeClone = 1, kOpenTreeCloexec = O_CLOEXEC;
 inline constexpr unsigned kAtRecursive = 0x8000, kAtEmptyPath = 0x1000;

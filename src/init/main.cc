@@ -37,8 +37,10 @@ int run_step(Cell& cell, const wire::Step& step) {
     case StepKind::kProc:
     case StepKind::kPts:
     case StepKind::kPivot:
-    case StepKind::kRootReadOnly: return run_mount_step(cell, step);
-    default: return run_identity_step(cell, step);
+    case StepKind::kRootReadOnly:
+      return run_mount_step(cell, step);
+    default:
+      return run_identity_step(cell, step);
   }
 }
 

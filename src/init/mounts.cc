@@ -48,9 +48,7 @@ int make_tmpfs(uint64_t size, uint64_t inodes, const char* mode) {
 
 // Attached over "/": path look-ups start below it and never see it, so the host's paths stay reachable until the
 // pivot.
-int attach_aside(int mount_fd) {
-  return move_mount(mount_fd, "", AT_FDCWD, "/", kMoveMountFromEmpty) == 0 ? 0 : errno;
-}
+int attach_aside(int mount_fd) { return move_mount(mount_fd, "", AT_FDCWD, "/", kMoveMountFromEmpty) == 0 ? 0 : errno; }
 
 // The new root and the scratch are ours; everything else that is mounted belongs to the host.
 bool is_ours(const Cell& cell, dev_t device) {
@@ -170,7 +168,8 @@ int bind_device(const Cell& cell, const wire::Step& step) {
   if (node < 0) return errno;
   struct stat st;
   int error = fstat(node, &st) == 0 ? 0 : errno;
-  if (error == 0 && (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(static_cast<unsigned>(step.x), static_cast<unsigned>(step.y)))) {
+  if (error == 0 &&
+      (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(static_cast<unsigned>(step.x), static_cast<unsigned>(step.y)))) {
     error = ENODEV;
   }
   int tree = error == 0 ? open_tree(node, "", kOpenTreeClone | kOpenTreeCloexec | kAtEmptyPath) : -1;
@@ -253,7 +252,8 @@ int mount_pts(const Cell& cell, const wire::Step& step) {
 int pivot(const Cell& cell) {
   if (fchdir(cell.root_fd) != 0) return errno;
   if (syscall(SYS_pivot_root, ".", ".") != 0) return errno;
-  // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the topmost.
+  // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the
+  // topmost.
   if (cell.scratch_fd >= 0 && umount2(".", MNT_DETACH) != 0) return errno;
   if (umount2(".", MNT_DETACH) != 0) return errno;
   return chdir("/") == 0 ? 0 : errno;
@@ -270,12 +270,18 @@ int new_file_system(int& slot, int mount_fd) {
 int run_mount_step(Cell& cell, const wire::Step& step) {
   using wire::StepKind;
   switch (step.kind) {
-    case StepKind::kNewRoot: return new_file_system(cell.root_fd, make_tmpfs(step.x, step.y, "0755"));
-    case StepKind::kScratch: return new_file_system(cell.scratch_fd, make_tmpfs(step.x, step.y, "0755"));
-    case StepKind::kDir: return make_dir(cell, step);
-    case StepKind::kSymlink: return make_link(cell, step);
-    case StepKind::kFile: return write_file(cell, step);
-    case StepKind::kBind: return bind(cell, step);
+    case StepKind::kNewRoot:
+      return new_file_system(cell.root_fd, make_tmpfs(step.x, step.y, "0755"));
+    case StepKind::kScratch:
+      return new_file_system(cell.scratch_fd, make_tmpfs(step.x, step.y, "0755"));
+    case StepKind::kDir:
+      return make_dir(cell, step);
+    case StepKind::kSymlink:
+      return make_link(cell, step);
+    case StepKind::kFile:
+      return write_file(cell, step);
+    case StepKind::kBind:
+      return bind(cell, step);
     case StepKind::kBindFd: {
       uint64_t index = 1 + cell.spec.header().stdio_count + step.y;
       if (index >= cell.fd_count) return EBADF;
@@ -283,17 +289,23 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
       cell.fds[index] = -1;
       return place(cell, tree, cell.spec.text(step.a), step.x);
     }
-    case StepKind::kScratchDir: return scratch_dir(cell, step);
-    case StepKind::kDevice: return bind_device(cell, step);
-    case StepKind::kProc: return mount_proc(cell, step);
-    case StepKind::kPts: return mount_pts(cell, step);
-    case StepKind::kPivot: return pivot(cell);
+    case StepKind::kScratchDir:
+      return scratch_dir(cell, step);
+    case StepKind::kDevice:
+      return bind_device(cell, step);
+    case StepKind::kProc:
+      return mount_proc(cell, step);
+    case StepKind::kPts:
+      return mount_pts(cell, step);
+    case StepKind::kPivot:
+      return pivot(cell);
     case StepKind::kRootReadOnly: {
       MountAttr attr;
       attr.set = kAttrReadOnly;
       return mount_setattr(cell.root_fd, "", kAtEmptyPath, attr) == 0 ? 0 : errno;
     }
-    default: return EINVAL;
+    default:
+      return EINVAL;
   }
 }
 

@@ -207,10 +207,14 @@ int load_filter(Cell& cell, const wire::Step& step) {
 int run_identity_step(Cell& cell, const wire::Step& step) {
   using wire::StepKind;
   switch (step.kind) {
-    case StepKind::kCgroupNamespace: return status_of(unshare(CLONE_NEWCGROUP));
-    case StepKind::kHostname: return status_of(sethostname(cell.spec.text(step.a), strlen(cell.spec.text(step.a))));
-    case StepKind::kSysctl: return set_sysctl(cell.spec.text(step.a), cell.spec.text(step.b));
-    case StepKind::kLoopbackUp: return bring_loopback_up();
+    case StepKind::kCgroupNamespace:
+      return status_of(unshare(CLONE_NEWCGROUP));
+    case StepKind::kHostname:
+      return status_of(sethostname(cell.spec.text(step.a), strlen(cell.spec.text(step.a))));
+    case StepKind::kSysctl:
+      return set_sysctl(cell.spec.text(step.a), cell.spec.text(step.b));
+    case StepKind::kLoopbackUp:
+      return bring_loopback_up();
     case StepKind::kIdentity:
       return change_identity(static_cast<long>(step.x), static_cast<long>(step.y), step.z != 0);
     case StepKind::kKeyring: {
@@ -220,15 +224,21 @@ int run_identity_step(Cell& cell, const wire::Step& step) {
       cell.probe |= wire::kProbeKeyringFresh;
       return 0;
     }
-    case StepKind::kRlimit: return set_rlimit(step);
-    case StepKind::kAffinity: return set_affinity(step);
-    case StepKind::kParentDeath: return die_with_parent();
-    case StepKind::kDropCapabilities: return drop_capabilities(step.x != 0);
-    case StepKind::kSubreaper: return status_of(prctl(PR_SET_CHILD_SUBREAPER, 1));
+    case StepKind::kRlimit:
+      return set_rlimit(step);
+    case StepKind::kAffinity:
+      return set_affinity(step);
+    case StepKind::kParentDeath:
+      return die_with_parent();
+    case StepKind::kDropCapabilities:
+      return drop_capabilities(step.x != 0);
+    case StepKind::kSubreaper:
+      return status_of(prctl(PR_SET_CHILD_SUBREAPER, 1));
     case StepKind::kWorkDir:
       cell.root_fd = open(cell.spec.text(step.a), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
       return cell.root_fd < 0 ? errno : status_of(fchdir(cell.root_fd));
-    default: return EINVAL;
+    default:
+      return EINVAL;
   }
 }
 
@@ -258,13 +268,20 @@ void run_dropped(char** args) {
 int run_guest_step(Cell& cell, const wire::Step& step) {
   using wire::StepKind;
   switch (step.kind) {
-    case StepKind::kGuestSession: return start_session(cell);
-    case StepKind::kNoNewPrivs: return status_of(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-    case StepKind::kLandlock: return begin_landlock(cell, step);
-    case StepKind::kLandlockRule: return add_landlock_rule(cell, step);
-    case StepKind::kLandlockRestrict: return restrict_landlock(cell, step);
-    case StepKind::kFilter: return load_filter(cell, step);
-    default: return EINVAL;
+    case StepKind::kGuestSession:
+      return start_session(cell);
+    case StepKind::kNoNewPrivs:
+      return status_of(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    case StepKind::kLandlock:
+      return begin_landlock(cell, step);
+    case StepKind::kLandlockRule:
+      return add_landlock_rule(cell, step);
+    case StepKind::kLandlockRestrict:
+      return restrict_landlock(cell, step);
+    case StepKind::kFilter:
+      return load_filter(cell, step);
+    default:
+      return EINVAL;
   }
 }
 

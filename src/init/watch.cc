@@ -128,7 +128,8 @@ void tell_exit(int status) {
   message.kind = wire::MessageKind::kExited;
   message.status = status;
   struct statfs scratch;
-  if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic && (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
+  if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic &&
+      (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
     message.probe |= wire::kScratchFull;
   }
   message.cpu_user_us = microseconds(usage.ru_utime);

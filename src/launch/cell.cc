@@ -94,7 +94,8 @@ Status await_hello(Cell& cell) {
                     sys::receive_bytes(cell.process.control.get(), &message, sizeof message));
   if (received && received->size == sizeof message && message.kind == wire::MessageKind::kHello) return {};
   const int error = received && message.kind == wire::MessageKind::kFailed ? message.error : ETIMEDOUT;
-  return fail_errno(error, "init", "cloche-init could not be started", "reinstall Cloche: cloche-init must be executable for everybody");
+  return fail_errno(error, "init", "cloche-init could not be started",
+                    "reinstall Cloche: cloche-init must be executable for everybody");
 }
 
 Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, const std::vector<Fd>& mounts) {

@@ -19,8 +19,8 @@ namespace cloche {
 struct LaunchContext {
   const HostFacts& host;
   Janitor& janitor;
-  std::string id;              // names the cgroup and the work directory
-  bool pass_stdin = false;     // a pipe instead of an empty stdin
+  std::string id;           // names the cgroup and the work directory
+  bool pass_stdin = false;  // a pipe instead of an empty stdin
   unsigned tty_rows = 24;
   unsigned tty_cols = 80;
 };
@@ -46,9 +46,9 @@ class WorkDirectory {
 struct Cell {
   Spawned process;
   CgroupLeaf cgroup;
-  CgroupLeaf::Doors doors;     // release with the process's memory
+  CgroupLeaf::Doors doors;  // release with the process's memory
   WorkDirectory work;
-  Fd out;                      // read ends of the guest's stdout and stderr
+  Fd out;  // read ends of the guest's stdout and stderr
   Fd err;
   Fd in;                       // write end of its stdin, if asked for
   std::uint32_t host_uid = 0;  // the guest's, on the host

@@ -140,8 +140,8 @@ Result<CgroupLeaf> CgroupLeaf::make(const CgroupFacts& facts, const std::string&
     std::optional<std::string> directory = leaf.directory(setting.controller);
     Status written = directory
                          ? sys::write_checked(*directory + "/" + setting.file, setting.value, magic_of(facts.version))
-                         : fail(ErrorCode::kRefused, "cgroup", "no " + std::string(to_string(setting.controller)) +
-                                                                   " controller is writable here");
+                         : fail(ErrorCode::kRefused, "cgroup",
+                                "no " + std::string(to_string(setting.controller)) + " controller is writable here");
     if (!written && setting.required) return std::unexpected(std::move(written).error());
   }
   return leaf;
@@ -211,8 +211,8 @@ Result<Fd> CgroupLeaf::watch_oom() const {
   int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event < 0) return fail_errno(errno, "eventfd", "could not watch the memory limit");
   Fd owner(event);
-  CLOCHE_TRY(sys::write_file(*path + "/cgroup.event_control",
-                             std::to_string(event) + " " + std::to_string(control.get())));
+  CLOCHE_TRY(
+      sys::write_file(*path + "/cgroup.event_control", std::to_string(event) + " " + std::to_string(control.get())));
   return owner;
 }
 

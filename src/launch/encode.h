@@ -12,7 +12,7 @@ struct EncodeOptions {
   unsigned tty_rows = 24;
   unsigned tty_cols = 80;
   unsigned stdio_count = 3;
-  std::uint32_t host_uid = 0;   // for a step that leaves real root (tier 0)
+  std::uint32_t host_uid = 0;  // for a step that leaves real root (tier 0)
 };
 
 std::string encode(const Plan& plan, const EncodeOptions& options);

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <poll.h>
 #include <cerrno>
 #include <map>
-#include <poll.h>
 #include <utility>
 
 #include "launch/id_map.h"
@@ -59,10 +59,10 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
   for (const HostMount& mount : mounts) {
     const std::string step = "grant " + mount.path;
     CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(mount.path));
-    struct stat st {};
+    struct stat st{};
     if (::fstat(place.get(), &st) != 0) return fail_errno(errno, step, "the granted path cannot be inspected");
-    int tree = static_cast<int>(
-        ::syscall(kSysOpenTree, place.get(), "", kClone | O_CLOEXEC | kAtRecursive | AT_EMPTY_PATH));
+    int tree =
+        static_cast<int>(::syscall(kSysOpenTree, place.get(), "", kClone | O_CLOEXEC | kAtRecursive | AT_EMPTY_PATH));
     if (tree < 0) return fail_errno(errno, step, "the granted path cannot be mounted");
     Fd owner_fd(tree);
     const Owner owner{st.st_uid, st.st_gid};
@@ -74,7 +74,8 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
     if (::syscall(kSysMountSetattr, tree, "", AT_EMPTY_PATH | kAtRecursive, &attr, sizeof attr) != 0) {
       // Reading what everybody may read needs no mapping; writing would leave the guest's uid on the host's disk.
       if (mount.writable) {
-        return fail_errno(errno, step, "its file system cannot map owners, so it cannot be granted for writing to a run of root",
+        return fail_errno(errno, step,
+                          "its file system cannot map owners, so it cannot be granted for writing to a run of root",
                           "run as the owner of the directory, or grant a directory on ext4, xfs, btrfs or tmpfs");
       }
     }

@@ -22,10 +22,12 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
   if (!process_.control.valid()) CLOCHE_TRY(start());
   std::string records;
   // What the janitor could not keep would be left behind by a killed engine: better not made at all.
-  if (watched_ + paths.size() > wire::kMaxWatched) return fail(ErrorCode::kRefused, "janitor", "too many runs at once for one engine");
+  if (watched_ + paths.size() > wire::kMaxWatched)
+    return fail(ErrorCode::kRefused, "janitor", "too many runs at once for one engine");
   watched_ += paths.size();
   for (const std::string& path : paths) {
-    if (path.size() >= wire::kMaxWatchedPath) return fail(ErrorCode::kRefused, "janitor", "the path is too long: " + path);
+    if (path.size() >= wire::kMaxWatchedPath)
+      return fail(ErrorCode::kRefused, "janitor", "the path is too long: " + path);
     records += '+';
     records += static_cast<char>(kind);
     records.append(path.c_str(), path.size() + 1);

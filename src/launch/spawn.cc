@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint64_t bit(int cap) { return 1ull << cap; }
 
 // What init's steps need until kDropCapabilities; all of them count in the cell's own user namespace only.
-constexpr std::uint64_t kInitCaps =
-    bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) | bit(CAP_NET_ADMIN) | bit(CAP_SYS_RESOURCE);
+constexpr std::uint64_t kInitCaps = bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) |
+                                    bit(CAP_NET_ADMIN) | bit(CAP_SYS_RESOURCE);
 
 // While the child shares our memory, no handler of the host program may run in it.
 class BlockSignals {
@@ -63,12 +63,17 @@ class WithoutGroups {
 
 std::string hint_for_clone(int error) {
   switch (error) {
-    case EPERM: return "this user may not make user namespaces here: 'cloche doctor' tells which setting forbids it";
+    case EPERM:
+      return "this user may not make user namespaces here: 'cloche doctor' tells which setting forbids it";
     case ENOSPC:
-    case EUSERS: return "the limit on namespaces is reached: raise user.max_user_namespaces and its siblings";
-    case EAGAIN: return "the limit on processes of this user is reached";
-    case ENOSYS: return "Linux 5.15 or newer is needed";
-    default: return {};
+    case EUSERS:
+      return "the limit on namespaces is reached: raise user.max_user_namespaces and its siblings";
+    case EAGAIN:
+      return "the limit on processes of this user is reached";
+    case ENOSYS:
+      return "Linux 5.15 or newer is needed";
+    default:
+      return {};
   }
 }
 

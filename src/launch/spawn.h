@@ -30,13 +30,13 @@ class ChildStack {
 };
 
 struct SpawnSpec {
-  std::uint64_t namespaces = 0;       // CLONE_NEW*
-  std::vector<std::string> argv;      // argv[0] selects what cloche-init does
+  std::uint64_t namespaces = 0;   // CLONE_NEW*
+  std::vector<std::string> argv;  // argv[0] selects what cloche-init does
   std::string init_path;
-  int cgroup_fd = -1;                 // v2: born in this cgroup
-  std::vector<int> cgroup_tasks;      // v1: borrowed "tasks" files, entered by the child itself
-  std::vector<int> keep;              // borrowed; become descriptors 4, 5, … of the child
-  bool drop_groups = false;           // root: without the engine's supplementary groups
+  int cgroup_fd = -1;             // v2: born in this cgroup
+  std::vector<int> cgroup_tasks;  // v1: borrowed "tasks" files, entered by the child itself
+  std::vector<int> keep;          // borrowed; become descriptors 4, 5, … of the child
+  bool drop_groups = false;       // root: without the engine's supplementary groups
 };
 
 // What the child reads until its exec.

@@ -9,19 +9,32 @@ namespace {
 
 std::string_view rlimit_name(std::uint64_t resource) {
   switch (resource) {
-    case RLIMIT_CPU: return "cpu seconds";
-    case RLIMIT_FSIZE: return "file size";
-    case RLIMIT_DATA: return "data";
-    case RLIMIT_CORE: return "core size";
-    case RLIMIT_NPROC: return "processes";
-    case RLIMIT_NOFILE: return "open files";
-    case RLIMIT_MEMLOCK: return "locked memory";
-    case RLIMIT_AS: return "address space";
-    case RLIMIT_SIGPENDING: return "pending signals";
-    case RLIMIT_MSGQUEUE: return "message queues";
-    case RLIMIT_NICE: return "nice";
-    case RLIMIT_RTPRIO: return "real-time priority";
-    default: return "resource";
+    case RLIMIT_CPU:
+      return "cpu seconds";
+    case RLIMIT_FSIZE:
+      return "file size";
+    case RLIMIT_DATA:
+      return "data";
+    case RLIMIT_CORE:
+      return "core size";
+    case RLIMIT_NPROC:
+      return "processes";
+    case RLIMIT_NOFILE:
+      return "open files";
+    case RLIMIT_MEMLOCK:
+      return "locked memory";
+    case RLIMIT_AS:
+      return "address space";
+    case RLIMIT_SIGPENDING:
+      return "pending signals";
+    case RLIMIT_MSGQUEUE:
+      return "message queues";
+    case RLIMIT_NICE:
+      return "nice";
+    case RLIMIT_RTPRIO:
+      return "real-time priority";
+    default:
+      return "resource";
   }
 }
 
@@ -37,10 +50,13 @@ std::string flags_text(std::uint64_t flags) {
 
 std::string_view to_string(Backend backend) {
   switch (backend) {
-    case Backend::kNone: return "none";
+    case Backend::kNone:
+      return "none";
     case Backend::kProcess:
-    case Backend::kNamespace: return "native";
-    case Backend::kBwrap: return "bwrap";
+    case Backend::kNamespace:
+      return "native";
+    case Backend::kBwrap:
+      return "bwrap";
   }
   return "native";
 }
@@ -48,39 +64,70 @@ std::string_view to_string(Backend backend) {
 std::string describe(const Step& step) {
   using wire::StepKind;
   switch (step.kind) {
-    case StepKind::kCgroupNamespace: return "cgroup namespace whose root is the run's own leaf";
-    case StepKind::kHostname: return fmt::format("host name '{}'", step.a);
-    case StepKind::kSysctl: return fmt::format("{} at most {}", step.a.substr(step.a.rfind('/') + 1), step.b);
-    case StepKind::kLoopbackUp: return "the cell's own loopback up";
-    case StepKind::kNewRoot: return fmt::format("new root: tmpfs of {} bytes, {} inodes", step.x, step.y);
-    case StepKind::kScratch: return fmt::format("scratch: tmpfs of {} bytes, {} inodes", step.x, step.y);
-    case StepKind::kDir: return fmt::format("directory /{}", step.a);
-    case StepKind::kSymlink: return fmt::format("link /{} -> {}", step.a, step.b);
-    case StepKind::kFile: return fmt::format("file /{} of {} bytes", step.a, step.data.size());
-    case StepKind::kBind: return fmt::format("bind {}{}", step.b, flags_text(step.x));
-    case StepKind::kBindFd: return fmt::format("bind {} with its owner mapped to the guest{}", step.b, flags_text(step.x));
-    case StepKind::kScratchDir: return fmt::format("scratch on /{}{}", step.a, flags_text(step.x));
-    case StepKind::kDevice: return fmt::format("device /{} ({}:{})", step.a, step.x, step.y);
-    case StepKind::kProc: return "fresh /proc, processes only, read-only";
-    case StepKind::kPts: return "terminals of its own on /dev/pts";
-    case StepKind::kPivot: return "pivot to the new root, drop the old one";
-    case StepKind::kRootReadOnly: return "root read-only";
+    case StepKind::kCgroupNamespace:
+      return "cgroup namespace whose root is the run's own leaf";
+    case StepKind::kHostname:
+      return fmt::format("host name '{}'", step.a);
+    case StepKind::kSysctl:
+      return fmt::format("{} at most {}", step.a.substr(step.a.rfind('/') + 1), step.b);
+    case StepKind::kLoopbackUp:
+      return "the cell's own loopback up";
+    case StepKind::kNewRoot:
+      return fmt::format("new root: tmpfs of {} bytes, {} inodes", step.x, step.y);
+    case StepKind::kScratch:
+      return fmt::format("scratch: tmpfs of {} bytes, {} inodes", step.x, step.y);
+    case StepKind::kDir:
+      return fmt::format("directory /{}", step.a);
+    case StepKind::kSymlink:
+      return fmt::format("link /{} -> {}", step.a, step.b);
+    case StepKind::kFile:
+      return fmt::format("file /{} of {} bytes", step.a, step.data.size());
+    case StepKind::kBind:
+      return fmt::format("bind {}{}", step.b, flags_text(step.x));
+    case StepKind::kBindFd:
+      return fmt::format("bind {} with its owner mapped to the guest{}", step.b, flags_text(step.x));
+    case StepKind::kScratchDir:
+      return fmt::format("scratch on /{}{}", step.a, flags_text(step.x));
+    case StepKind::kDevice:
+      return fmt::format("device /{} ({}:{})", step.a, step.x, step.y);
+    case StepKind::kProc:
+      return "fresh /proc, processes only, read-only";
+    case StepKind::kPts:
+      return "terminals of its own on /dev/pts";
+    case StepKind::kPivot:
+      return "pivot to the new root, drop the old one";
+    case StepKind::kRootReadOnly:
+      return "root read-only";
     case StepKind::kIdentity:
       return step.z != 0 ? "drop to a host uid of its own, no groups" : fmt::format("uid {}, gid {}", step.x, step.y);
-    case StepKind::kKeyring: return "fresh session keyring";
-    case StepKind::kRlimit: return fmt::format("limit on {}: {}", rlimit_name(step.x), step.y);
-    case StepKind::kAffinity: return fmt::format("at most {} cpu(s), by affinity", step.x);
-    case StepKind::kParentDeath: return "die with the engine";
-    case StepKind::kDropCapabilities: return "all capability sets empty, securebits locked";
-    case StepKind::kSubreaper: return "orphans come to init";
-    case StepKind::kWorkDir: return fmt::format("work directory {}", step.a);
-    case StepKind::kGuestSession: return step.x != 0 ? "own session with a terminal of its own" : "own session, no terminal";
-    case StepKind::kNoNewPrivs: return "no_new_privs";
-    case StepKind::kLandlock: return fmt::format("Landlock: files {:#x}, network {:#x}, scope {:#x}", step.x, step.y, step.z);
-    case StepKind::kLandlockRule: return fmt::format("Landlock allows {:#x} below {}", step.x, step.a);
-    case StepKind::kLandlockRestrict: return "Landlock in force";
-    case StepKind::kFilter: return fmt::format("system-call filter, {} instructions", step.x);
-    case StepKind::kExec: return fmt::format("exec {} in {}", step.a, step.b);
+    case StepKind::kKeyring:
+      return "fresh session keyring";
+    case StepKind::kRlimit:
+      return fmt::format("limit on {}: {}", rlimit_name(step.x), step.y);
+    case StepKind::kAffinity:
+      return fmt::format("at most {} cpu(s), by affinity", step.x);
+    case StepKind::kParentDeath:
+      return "die with the engine";
+    case StepKind::kDropCapabilities:
+      return "all capability sets empty, securebits locked";
+    case StepKind::kSubreaper:
+      return "orphans come to init";
+    case StepKind::kWorkDir:
+      return fmt::format("work directory {}", step.a);
+    case StepKind::kGuestSession:
+      return step.x != 0 ? "own session with a terminal of its own" : "own session, no terminal";
+    case StepKind::kNoNewPrivs:
+      return "no_new_privs";
+    case StepKind::kLandlock:
+      return fmt::format("Landlock: files {:#x}, network {:#x}, scope {:#x}", step.x, step.y, step.z);
+    case StepKind::kLandlockRule:
+      return fmt::format("Landlock allows {:#x} below {}", step.x, step.a);
+    case StepKind::kLandlockRestrict:
+      return "Landlock in force";
+    case StepKind::kFilter:
+      return fmt::format("system-call filter, {} instructions", step.x);
+    case StepKind::kExec:
+      return fmt::format("exec {} in {}", step.a, step.b);
   }
   return "?";
 }

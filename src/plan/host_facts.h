@@ -40,34 +40,34 @@ inline constexpr std::string_view kSettingOuterFilter = "system-call filter";  /
 bool kernel_at_least(std::string_view release, unsigned major, unsigned minor);
 
 struct HostFacts {
-  std::string kernel = "unknown";       // uname -r
-  std::uint32_t arch = 0;               // AUDIT_ARCH_*
+  std::string kernel = "unknown";  // uname -r
+  std::uint32_t arch = 0;          // AUDIT_ARCH_*
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t supplementary_groups = 0;  // how many the engine carries
-  bool is_root = false;                 // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID
-  bool set_uid_program = false;         // real and effective ids differ, or AT_SECURE
+  bool is_root = false;                    // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID
+  bool set_uid_program = false;            // real and effective ids differ, or AT_SECURE
   bool in_container = false;
-  unsigned cpus = 1;                    // this process may use
-  std::uint64_t memory = 0;             // bytes of the machine
+  unsigned cpus = 1;         // this process may use
+  std::uint64_t memory = 0;  // bytes of the machine
 
-  bool user_namespaces = false;         // a test clone worked
-  std::string user_namespaces_why;      // errno and the likely setting when it did not
-  bool mount_api = false;               // open_tree, fsopen, move_mount, mount_setattr
-  bool proc_mountable = false;          // a fresh procfs with subset=pid could be mounted in a new namespace
-  int landlock_abi = 0;                 // 0: none
+  bool user_namespaces = false;     // a test clone worked
+  std::string user_namespaces_why;  // errno and the likely setting when it did not
+  bool mount_api = false;           // open_tree, fsopen, move_mount, mount_setattr
+  bool proc_mountable = false;      // a fresh procfs with subset=pid could be mounted in a new namespace
+  int landlock_abi = 0;             // 0: none
   bool seccomp_filter = false;
   bool pidfd = false;
   bool clone3 = false;
   bool close_range = false;
-  bool cgroup_kill = false;             // cgroup.kill exists (v2)
-  bool nproc_per_namespace = false;     // RLIMIT_NPROC counts per user namespace (5.14)
-  std::uint64_t user_tasks = 0;         // tasks this uid has now; counted only for tier 0 as an ordinary user
-  std::uint64_t uid_span = 0;           // how many host uids can be mapped (size of /proc/self/uid_map)
-  std::optional<std::string> bwrap;     // path
+  bool cgroup_kill = false;          // cgroup.kill exists (v2)
+  bool nproc_per_namespace = false;  // RLIMIT_NPROC counts per user namespace (5.14)
+  std::uint64_t user_tasks = 0;      // tasks this uid has now; counted only for tier 0 as an ordinary user
+  std::uint64_t uid_span = 0;        // how many host uids can be mapped (size of /proc/self/uid_map)
+  std::optional<std::string> bwrap;  // path
   std::optional<std::string> bwrap_version;
-  std::optional<std::string> init;      // path of cloche-init
-  bool usr_merged = true;               // /bin, /lib, ... are symlinks into /usr
+  std::optional<std::string> init;  // path of cloche-init
+  bool usr_merged = true;           // /bin, /lib, ... are symlinks into /usr
   CgroupFacts cgroup;
   bool operator==(const HostFacts&) const = default;
 };

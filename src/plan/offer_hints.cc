@@ -9,8 +9,7 @@ bool names(const std::string& text, std::string_view setting) { return text.find
 
 std::string v1_delegation(const HostFacts& host) {
   return fmt::format(
-      "as root: for c in pids memory cpu cpuacct; do install -d -o {0} /sys/fs/cgroup/$c/cloche-{0}; done",
-      host.uid);
+      "as root: for c in pids memory cpu cpuacct; do install -d -o {0} /sys/fs/cgroup/$c/cloche-{0}; done", host.uid);
 }
 
 std::string v2_delegation() {

@@ -230,10 +230,13 @@ std::vector<Offer> process_offers(const HostFacts& host) {
   if (!host.is_root) {
     // Landlock judges contents; modes, times and attributes of the user's own files stay within the user's reach.
     if (host.landlock_abi >= 1) {
-      table.weak(G::kFileAccess, fmt::format("Landlock ABI {} for contents, not for modes and times", host.landlock_abi), hints::namespaces());
+      table.weak(G::kFileAccess,
+                 fmt::format("Landlock ABI {} for contents, not for modes and times", host.landlock_abi),
+                 hints::namespaces());
     }
     // Only privilege can empty the bounding set; no_new_privs makes what is in it unreachable.
-    table.weak(G::kCapabilities, "own sets empty, bounding set kept but unreachable by no_new_privs", hints::namespaces());
+    table.weak(G::kCapabilities, "own sets empty, bounding set kept but unreachable by no_new_privs",
+               hints::namespaces());
   }
   if (has(host, Controller::kPids)) {
     table.held(G::kPids, cgroup_name(host, "pids") + " and RLIMIT_NPROC");

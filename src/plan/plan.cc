@@ -29,9 +29,11 @@ Result<Backend> choose_backend(const Policy& policy) {
                     "set development = true and weaken = [\"no-backend\"], or leave the backend out");
       }
       return Backend::kNone;
-    case BackendChoice::kBwrap: return Backend::kBwrap;
+    case BackendChoice::kBwrap:
+      return Backend::kBwrap;
     case BackendChoice::kAuto:
-    case BackendChoice::kNative: break;
+    case BackendChoice::kNative:
+      break;
   }
   return policy.tier == Tier::kProcess ? Backend::kProcess : Backend::kNamespace;
 }
@@ -50,8 +52,10 @@ bool inherent(Backend backend, Guarantee g) {
     case Guarantee::kDevices:
     case Guarantee::kIpc:
     case Guarantee::kHostname:
-    case Guarantee::kCapabilities: return true;
-    default: return false;
+    case Guarantee::kCapabilities:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -88,7 +92,9 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
                            (plan.backend == Backend::kProcess && inherent(plan.backend, g));
       if (!allowed) {
         std::string hint = offer.hint;
-        if (is_limit(g)) hint += (hint.empty() ? "" : "; or ") + std::string("set limits.mode = \"best-effort\" to accept the weaker limit");
+        if (is_limit(g))
+          hint += (hint.empty() ? "" : "; or ") +
+                  std::string("set limits.mode = \"best-effort\" to accept the weaker limit");
         return fail(ErrorCode::kRefused, std::string(to_string(g)),
                     fmt::format("this host cannot give the guarantee '{}' ({})", to_string(g), offer.mechanism), hint);
       }
@@ -107,8 +113,10 @@ void add_v1_settings(Plan& plan, std::uint64_t tasks) {
       // Kernels without swap accounting have no such file; without swap it says nothing.
       {Controller::kMemory, "memory.memsw.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory, false},
       // What TCP buffers is counted apart; without a network there is none.
-      {Controller::kMemory, "memory.kmem.tcp.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory, plan.net != NetMode::kNone},
-      {Controller::kCpu, "cpu.cfs_quota_us", std::to_string(static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs)), Guarantee::kCpuShare, true},
+      {Controller::kMemory, "memory.kmem.tcp.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory,
+       plan.net != NetMode::kNone},
+      {Controller::kCpu, "cpu.cfs_quota_us", std::to_string(static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs)),
+       Guarantee::kCpuShare, true},
       {Controller::kCpuAcct, "", "", Guarantee::kCpuTime, true},
   };
 }
@@ -120,7 +128,9 @@ void add_v2_settings(Plan& plan, std::uint64_t tasks) {
       {Controller::kMemory, "memory.max", std::to_string(l.memory.count), Guarantee::kMemory, true},
       {Controller::kMemory, "memory.swap.max", "0", Guarantee::kMemory, false},
       {Controller::kMemory, "memory.oom.group", "1", Guarantee::kMemory, true},
-      {Controller::kCpu, "cpu.max", fmt::format("{} {}", static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs), kCpuPeriodUs), Guarantee::kCpuShare, true},
+      {Controller::kCpu, "cpu.max",
+       fmt::format("{} {}", static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs), kCpuPeriodUs), Guarantee::kCpuShare,
+       true},
   };
 }
 
@@ -174,9 +184,10 @@ Status settle_grants(Plan& plan, const StepContext& context) {
     for (const Grant& outer : grants) {
       const bool narrower = (inner.flags & wire::kReadOnly) != 0 && (outer.flags & wire::kReadOnly) == 0;
       if (!narrower || !lies_below(inner.path, outer.path)) continue;
-      return fail(ErrorCode::kRefused, "files",
-                  fmt::format("tier 'process' cannot keep '{}' read-only inside the writable '{}'", inner.path, outer.path),
-                  "use tier = \"namespace\", or grant them apart");
+      return fail(
+          ErrorCode::kRefused, "files",
+          fmt::format("tier 'process' cannot keep '{}' read-only inside the writable '{}'", inner.path, outer.path),
+          "use tier = \"namespace\", or grant them apart");
     }
   }
   return {};
@@ -212,18 +223,22 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   }
   plan.tier = on_host ? Tier::kProcess : Tier::kNamespace;
   if (on_host && request.tty) {
-    return fail(ErrorCode::kRefused, "plan", "a terminal of the cell's own needs tier 'namespace'", "drop --tty or raise the tier");
+    return fail(ErrorCode::kRefused, "plan", "a terminal of the cell's own needs tier 'namespace'",
+                "drop --tty or raise the tier");
   }
   plan.policy_name = policy.name;
   plan.limits = policy.limits;
-  plan.wall = policy.limits.wall ? policy.limits.wall : request.cancellable ? std::nullopt : std::optional(kDefaultWall);
+  plan.wall = policy.limits.wall    ? policy.limits.wall
+              : request.cancellable ? std::nullopt
+                                    : std::optional(kDefaultWall);
   plan.net = policy.net;
   plan.tty = request.tty;
   plan.own_host_uid = host.is_root && plan.backend != Backend::kNone;
   plan.inside_uid = plan.inside_gid = policy.root_in_cell ? 0 : 1000;
   add_program(plan, request);
   if (plan.argv.size() > wire::kMaxArgs / 2) {
-    return fail(ErrorCode::kInvalidInput, "plan", fmt::format("{} arguments are more than a cell takes ({})", plan.argv.size(), wire::kMaxArgs / 2),
+    return fail(ErrorCode::kInvalidInput, "plan",
+                fmt::format("{} arguments are more than a cell takes ({})", plan.argv.size(), wire::kMaxArgs / 2),
                 "pass them in a file or on stdin");
   }
   if (plan.program.empty() || plan.program.front() != '/') {
@@ -236,7 +251,8 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   const StepContext context{policy, request, host, request.home};
   CLOCHE_TRY(settle_grants(plan, context));
   if (plan.env.size() > wire::kMaxArgs / 2) {
-    return fail(ErrorCode::kInvalidInput, "plan", fmt::format("{} environment variables are more than a cell takes", plan.env.size()),
+    return fail(ErrorCode::kInvalidInput, "plan",
+                fmt::format("{} environment variables are more than a cell takes", plan.env.size()),
                 "pass fewer of them");
   }
 
@@ -246,9 +262,15 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
       if (plan.net != NetMode::kHost) plan.namespaces |= CLONE_NEWNET;
       add_namespace_steps(plan, context);
       break;
-    case Backend::kBwrap: add_bwrap_steps(plan, context); break;
-    case Backend::kProcess: add_process_steps(plan, context); break;
-    case Backend::kNone: add_unconfined_steps(plan, context); break;
+    case Backend::kBwrap:
+      add_bwrap_steps(plan, context);
+      break;
+    case Backend::kProcess:
+      add_process_steps(plan, context);
+      break;
+    case Backend::kNone:
+      add_unconfined_steps(plan, context);
+      break;
   }
   return plan;
 }

@@ -36,7 +36,7 @@ std::string describe(const Step&);  // "bind /usr on usr, read-only"
 // A value written into a file of the run's own cgroup leaf before the guest's first instruction.
 struct CgroupSetting {
   Controller controller{};
-  std::string file;    // "pids.max"
+  std::string file;  // "pids.max"
   std::string value;
   Guarantee serves{};
   bool required = true;
@@ -58,23 +58,23 @@ struct Plan {
   std::vector<std::pair<std::string, std::string>> env;  // as the guest sees it, sorted
   std::string program;                                   // path handed to exec
   std::string cwd;
-  std::uint64_t namespaces = 0;                          // CLONE_NEW* for clone3
+  std::uint64_t namespaces = 0;  // CLONE_NEW* for clone3
   std::uint32_t inside_uid = 1000;
   std::uint32_t inside_gid = 1000;
-  bool own_host_uid = false;                             // root engine: the guest gets a host uid of its own
+  bool own_host_uid = false;  // root engine: the guest gets a host uid of its own
   std::vector<Step> steps;
   std::vector<CgroupSetting> cgroup;
-  std::vector<std::string> grants;                       // host paths; none may lead through a symbolic link
-  std::vector<HostMount> host_mounts;                    // index = y of kBindFd
-  std::vector<std::string> bwrap_args;                   // backend bwrap only; "@N" stands for the Nth data file
-  std::vector<std::string> bwrap_data;                   // contents of those; the first is cloche-init itself (empty here)
-  std::vector<ReceiptLine> guarantees;                   // evidence is empty until a run reads it back
+  std::vector<std::string> grants;      // host paths; none may lead through a symbolic link
+  std::vector<HostMount> host_mounts;   // index = y of kBindFd
+  std::vector<std::string> bwrap_args;  // backend bwrap only; "@N" stands for the Nth data file
+  std::vector<std::string> bwrap_data;  // contents of those; the first is cloche-init itself (empty here)
+  std::vector<ReceiptLine> guarantees;  // evidence is empty until a run reads it back
   std::vector<std::string> weakenings;
   Limits limits;
-  std::optional<Millis> wall;                            // after N2
+  std::optional<Millis> wall;  // after N2
   NetMode net{};
   bool tty = false;
-  bool scratch_on_host = false;                          // tier 0: a work directory on the host, removed afterwards
+  bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
   bool operator==(const Plan&) const = default;
 };
 

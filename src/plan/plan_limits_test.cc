@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <fstream>
 #include <iterator>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <optional>
@@ -240,9 +240,10 @@ TEST(PlanLimits, WhatIsNotAskedForIsNotPromised) {
 TEST(PlanLimits, P6_TheLayersOfEveryLimitAreDocumented) {
   std::ifstream file(CLOCHE_SOURCE_DIR "/docs/limits.md");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  for (const char* word : {"limits.wall", "limits.grace", "limits.cpu_time", "limits.cpus", "limits.memory", "limits.pids",
-                           "limits.files", "limits.output", "limits.disk", "limits.inodes", "pids.max", "RLIMIT_NPROC",
-                           "memory.max", "memory.limit_in_bytes", "RLIMIT_AS", "cpu.max", "cpu.cfs_quota_us"}) {
+  for (const char* word :
+       {"limits.wall", "limits.grace", "limits.cpu_time", "limits.cpus", "limits.memory", "limits.pids", "limits.files",
+        "limits.output", "limits.disk", "limits.inodes", "pids.max", "RLIMIT_NPROC", "memory.max",
+        "memory.limit_in_bytes", "RLIMIT_AS", "cpu.max", "cpu.cfs_quota_us"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word;
   }
 }

@@ -19,14 +19,14 @@ struct Script {
 };
 
 struct Request {
-  std::string id = "plan";                  // of the run: names its cgroup and, on tier 0, its work directory
-  std::vector<std::string> argv;            // without a script: argv[0] is the program; with one: its arguments
-  std::string program;                      // absolute path that argv[0] stands for; empty: argv[0] itself
+  std::string id = "plan";        // of the run: names its cgroup and, on tier 0, its work directory
+  std::vector<std::string> argv;  // without a script: argv[0] is the program; with one: its arguments
+  std::string program;            // absolute path that argv[0] stands for; empty: argv[0] itself
   std::optional<Script> script;
-  std::map<std::string, std::string> env;   // the engine's own environment, from which the policy passes
-  std::string home;                         // for ~ in the policy
+  std::map<std::string, std::string> env;  // the engine's own environment, from which the policy passes
+  std::string home;                        // for ~ in the policy
   bool tty = false;
-  bool cancellable = false;                 // the caller holds a cancel handle (N2)
+  bool cancellable = false;  // the caller holds a cancel handle (N2)
   bool operator==(const Request&) const = default;
 };
 

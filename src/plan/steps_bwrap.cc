@@ -54,8 +54,8 @@ void add_view(Plan& plan, const StepContext& context) {
   if (context.host.proc_mountable) args.put({"--proc", "/proc"});
   args.put({"--dev", "/dev"});
   for (const char* place : {"/work", "/tmp", "/home/guest", "/dev/shm"}) {
-    args.put({"--perms", std::string(place) == "/tmp" || std::string(place) == "/dev/shm" ? "1777" : "0755", "--size", disk,
-              "--tmpfs", place});
+    args.put({"--perms", std::string(place) == "/tmp" || std::string(place) == "/dev/shm" ? "1777" : "0755", "--size",
+              disk, "--tmpfs", place});
   }
   for (const Grant& grant : sorted_grants(context)) {
     args.put({(grant.flags & wire::kReadOnly) != 0 ? "--ro-bind" : "--bind", grant.path, grant.path});

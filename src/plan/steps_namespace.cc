@@ -24,7 +24,8 @@ void add(Plan& plan, Step step) { plan.steps.push_back(std::move(step)); }
 std::string relative(const std::string& absolute) { return absolute.substr(absolute.find_first_not_of('/')); }
 
 void add_file(Plan& plan, const std::string& target, std::string text) {
-  add(plan, {.kind = StepKind::kFile, .serves = Guarantee::kFileSystem, .a = target, .x = 0444, .data = std::move(text)});
+  add(plan,
+      {.kind = StepKind::kFile, .serves = Guarantee::kFileSystem, .a = target, .x = 0444, .data = std::move(text)});
 }
 
 void add_bind(Plan& plan, const std::string& path, std::uint64_t flags) {
@@ -35,7 +36,8 @@ void add_system(Plan& plan, const HostFacts& host) {
   add_bind(plan, "/usr", kSystemFlags);
   for (const char* name : {"bin", "sbin", "lib", "lib32", "lib64", "libx32"}) {
     if (host.usr_merged) {
-      add(plan, {.kind = StepKind::kSymlink, .serves = Guarantee::kFileSystem, .a = name, .b = std::string("usr/") + name});
+      add(plan,
+          {.kind = StepKind::kSymlink, .serves = Guarantee::kFileSystem, .a = name, .b = std::string("usr/") + name});
     } else {
       add_bind(plan, std::string("/") + name, kSystemFlags | wire::kOptional);
     }
@@ -57,10 +59,16 @@ void add_devices(Plan& plan) {
   };
   for (const Device& device : {Device{"null", 3}, {"zero", 5}, {"full", 7}, {"random", 8}, {"urandom", 9}}) {
     const std::string path = std::string("dev/") + device.name;
-    add(plan, {.kind = StepKind::kDevice, .serves = Guarantee::kDevices, .a = path, .b = "/" + path, .x = 1, .y = device.minor});
+    add(plan, {.kind = StepKind::kDevice,
+               .serves = Guarantee::kDevices,
+               .a = path,
+               .b = "/" + path,
+               .x = 1,
+               .y = device.minor});
   }
   if (plan.tty) {
-    add(plan, {.kind = StepKind::kDevice, .serves = Guarantee::kDevices, .a = "dev/tty", .b = "/dev/tty", .x = 5, .y = 0});
+    add(plan,
+        {.kind = StepKind::kDevice, .serves = Guarantee::kDevices, .a = "dev/tty", .b = "/dev/tty", .x = 5, .y = 0});
     add(plan, {.kind = StepKind::kPts, .serves = Guarantee::kSession, .a = "dev/pts"});
     add(plan, {.kind = StepKind::kSymlink, .serves = Guarantee::kSession, .a = "dev/ptmx", .b = "pts/ptmx"});
   }
@@ -68,8 +76,10 @@ void add_devices(Plan& plan) {
     const char* name;
     const char* to;
   };
-  for (const Link& link : {Link{"dev/fd", "/proc/self/fd"}, {"dev/stdin", "/proc/self/fd/0"},
-                           {"dev/stdout", "/proc/self/fd/1"}, {"dev/stderr", "/proc/self/fd/2"}}) {
+  for (const Link& link : {Link{"dev/fd", "/proc/self/fd"},
+                           {"dev/stdin", "/proc/self/fd/0"},
+                           {"dev/stdout", "/proc/self/fd/1"},
+                           {"dev/stderr", "/proc/self/fd/2"}}) {
     add(plan, {.kind = StepKind::kSymlink, .serves = Guarantee::kDevices, .a = link.name, .b = link.to});
   }
 }
@@ -82,9 +92,19 @@ void add_scratch(Plan& plan, const Policy& policy) {
     std::uint64_t mode;
   };
   for (const Place& place : {Place{"work", "work", 0755}, {"tmp", "tmp", 01777}, {"home/guest", "home", 0755}}) {
-    add(plan, {.kind = StepKind::kScratchDir, .serves = Guarantee::kDisk, .a = place.target, .b = place.name, .x = flags, .y = place.mode});
+    add(plan, {.kind = StepKind::kScratchDir,
+               .serves = Guarantee::kDisk,
+               .a = place.target,
+               .b = place.name,
+               .x = flags,
+               .y = place.mode});
   }
-  add(plan, {.kind = StepKind::kScratchDir, .serves = Guarantee::kIpc, .a = "dev/shm", .b = "shm", .x = flags | wire::kNoExec, .y = 01777});
+  add(plan, {.kind = StepKind::kScratchDir,
+             .serves = Guarantee::kIpc,
+             .a = "dev/shm",
+             .b = "shm",
+             .x = flags | wire::kNoExec,
+             .y = 01777});
 }
 
 // As root the engine clones and maps each grant (launch/host_mounts.h); as an ordinary user init binds it by path.
@@ -95,7 +115,12 @@ void add_grant(Plan& plan, const std::string& path, std::uint64_t flags, bool by
   }
   const std::uint64_t index = plan.host_mounts.size();
   plan.host_mounts.push_back({path, (flags & wire::kReadOnly) == 0});
-  add(plan, {.kind = StepKind::kBindFd, .serves = Guarantee::kFileSystem, .a = relative(path), .b = path, .x = flags, .y = index});
+  add(plan, {.kind = StepKind::kBindFd,
+             .serves = Guarantee::kFileSystem,
+             .a = relative(path),
+             .b = path,
+             .x = flags,
+             .y = index});
 }
 
 void add_grants(Plan& plan, const StepContext& context) {
@@ -134,14 +159,23 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add(plan, {.kind = StepKind::kParentDeath, .serves = Guarantee::kEngineDeath});
   add(plan, {.kind = StepKind::kCgroupNamespace, .serves = Guarantee::kFileSystem});
   // Counted up the chain of namespaces: without a cap of its own a guest would use up the caller's.
-  add(plan, {.kind = StepKind::kSysctl, .serves = Guarantee::kOpenFiles, .a = "/proc/sys/user/max_inotify_instances", .b = "16"});
-  add(plan, {.kind = StepKind::kSysctl, .serves = Guarantee::kOpenFiles, .a = "/proc/sys/user/max_inotify_watches", .b = "8192"});
+  add(plan, {.kind = StepKind::kSysctl,
+             .serves = Guarantee::kOpenFiles,
+             .a = "/proc/sys/user/max_inotify_instances",
+             .b = "16"});
+  add(plan, {.kind = StepKind::kSysctl,
+             .serves = Guarantee::kOpenFiles,
+             .a = "/proc/sys/user/max_inotify_watches",
+             .b = "8192"});
   add(plan, {.kind = StepKind::kHostname, .serves = Guarantee::kHostname, .a = "cell"});
   if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
   // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with
   // the old one.
-  add(plan, {.kind = StepKind::kScratch, .serves = Guarantee::kDisk, .x = plan.limits.disk.count, .y = plan.limits.inodes});
-  add(plan, {.kind = StepKind::kNewRoot, .serves = Guarantee::kFileSystem, .x = kRootSlack + script_size,
+  add(plan,
+      {.kind = StepKind::kScratch, .serves = Guarantee::kDisk, .x = plan.limits.disk.count, .y = plan.limits.inodes});
+  add(plan, {.kind = StepKind::kNewRoot,
+             .serves = Guarantee::kFileSystem,
+             .x = kRootSlack + script_size,
              .y = 256 + 16 * (context.policy.files.read.size() + context.policy.files.write.size() +
                               context.policy.files.exec.size())});
   add_system(plan, context.host);

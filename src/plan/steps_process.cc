@@ -38,8 +38,11 @@ void add_work_directory(Plan& plan, const StepContext& context) {
     add(plan, {.kind = StepKind::kDir, .serves = Guarantee::kDisk, .a = name, .x = 0755});
   }
   if (context.request.script) {
-    add(plan, {.kind = StepKind::kFile, .serves = Guarantee::kFileSystem, .a = "cell/" + context.request.script->name,
-               .x = 0444, .data = context.request.script->text});
+    add(plan, {.kind = StepKind::kFile,
+               .serves = Guarantee::kFileSystem,
+               .a = "cell/" + context.request.script->name,
+               .x = 0444,
+               .data = context.request.script->text});
   }
 }
 
@@ -60,7 +63,9 @@ void add_process_steps(Plan& plan, const StepContext& context) {
   add_work_directory(plan, context);
   add_rlimits(plan, context);
   // Bounding set and securebits can only be changed with privilege; an ordinary user's are made moot by no_new_privs.
-  add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities, .x = context.host.is_root ? 0ull : 1ull});
+  add(plan, {.kind = StepKind::kDropCapabilities,
+             .serves = Guarantee::kCapabilities,
+             .x = context.host.is_root ? 0ull : 1ull});
   add_walls(plan, context, host_rules(context), "/proc/self/status");
   add_exec(plan, cwd_on_host(context));
 }

@@ -26,7 +26,8 @@ bool reserves_address_space(const std::string& program) {
 }
 
 void rlimit(Plan& plan, int resource, std::uint64_t value, Guarantee serves) {
-  plan.steps.push_back({.kind = StepKind::kRlimit, .serves = serves, .x = static_cast<std::uint64_t>(resource), .y = value});
+  plan.steps.push_back(
+      {.kind = StepKind::kRlimit, .serves = serves, .x = static_cast<std::uint64_t>(resource), .y = value});
 }
 
 }  // namespace
@@ -92,7 +93,8 @@ void add_rlimits(Plan& plan, const StepContext& context) {
   const bool capped = memory_by_cgroup(context.host);
   if (!capped) rlimit(plan, RLIMIT_DATA, limits.memory.count, Guarantee::kMemory);
   const bool wide = capped || reserves_address_space(plan.program);
-  rlimit(plan, RLIMIT_AS, wide ? std::max(kAddressSpace, limits.memory.count) : limits.memory.count, Guarantee::kMemory);
+  rlimit(plan, RLIMIT_AS, wide ? std::max(kAddressSpace, limits.memory.count) : limits.memory.count,
+         Guarantee::kMemory);
   // Counted per user namespace; on tier 0 per host uid, which is the guest's own only under a root engine.
   // Where the cgroup counts too, this layer stands a little behind it, because only the cgroup tells that it refused.
   std::uint64_t tasks = limits.pids + (context.host.cgroup.at(Controller::kPids) ? 16 : 1);
@@ -104,8 +106,7 @@ void add_rlimits(Plan& plan, const StepContext& context) {
 void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& rules, const std::string& probe_path) {
   const int abi = context.host.landlock_abi;
   const bool confined_net = plan.net == NetMode::kNone;
-  plan.steps.push_back(
-      {.kind = StepKind::kGuestSession, .serves = Guarantee::kSession, .x = plan.tty ? 1ull : 0ull});
+  plan.steps.push_back({.kind = StepKind::kGuestSession, .serves = Guarantee::kSession, .x = plan.tty ? 1ull : 0ull});
   plan.steps.push_back({.kind = StepKind::kNoNewPrivs, .serves = Guarantee::kNoNewPrivs});
   if (abi > 0) {
     plan.steps.push_back({.kind = StepKind::kLandlock,
@@ -128,17 +129,16 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   options.own_ipc = plan.tier != Tier::kProcess;
   options.exec_writable = context.policy.files.exec_writable;
   const auto program = filter::compile(filter::rules(context.host.arch, options), context.host.arch);
-  plan.steps.push_back({.kind = StepKind::kFilter,
-                        .serves = Guarantee::kSystemCalls,
-                        .x = program.size(),
-                        .data = std::string(reinterpret_cast<const char*>(program.data()),
-                                            program.size() * sizeof(sock_filter))});
+  plan.steps.push_back(
+      {.kind = StepKind::kFilter,
+       .serves = Guarantee::kSystemCalls,
+       .x = program.size(),
+       .data = std::string(reinterpret_cast<const char*>(program.data()), program.size() * sizeof(sock_filter))});
 }
 
 void add_exec(Plan& plan, const std::string& cwd) {
   plan.cwd = cwd;
-  plan.steps.push_back(
-      {.kind = StepKind::kExec, .serves = Guarantee::kDescriptors, .a = plan.program, .b = cwd});
+  plan.steps.push_back({.kind = StepKind::kExec, .serves = Guarantee::kDescriptors, .a = plan.program, .b = cwd});
 }
 
 std::string passwd_text(const Plan& plan) {

@@ -27,16 +27,16 @@ std::string_view to_string(NetMode);        // "none", "loopback", "host"
 
 struct Limits {
   LimitsMode mode = LimitsMode::kRequire;
-  std::optional<Millis> wall;            // absent: N2 decides (300 s, or none when the caller can cancel)
-  Millis grace{5'000};                   // between TERM and KILL
-  std::optional<Millis> cpu_time;        // cpu seconds of the whole cell
-  double cpus = 1.0;                     // share: 1.5 is one and a half cores
+  std::optional<Millis> wall;      // absent: N2 decides (300 s, or none when the caller can cancel)
+  Millis grace{5'000};             // between TERM and KILL
+  std::optional<Millis> cpu_time;  // cpu seconds of the whole cell
+  double cpus = 1.0;               // share: 1.5 is one and a half cores
   Bytes memory = mebibytes(512);
-  std::uint64_t pids = 512;              // P1
-  std::uint64_t files = 256;             // open descriptors per process
-  Bytes output = mebibytes(8);           // stdout and stderr together
-  Bytes disk = mebibytes(256);           // everything the cell can write: /tmp, /work, /home, /dev/shm
-  std::uint64_t inodes = 16'384;         // files and directories in it
+  std::uint64_t pids = 512;       // P1
+  std::uint64_t files = 256;      // open descriptors per process
+  Bytes output = mebibytes(8);    // stdout and stderr together
+  Bytes disk = mebibytes(256);    // everything the cell can write: /tmp, /work, /home, /dev/shm
+  std::uint64_t inodes = 16'384;  // files and directories in it
   bool operator==(const Limits&) const = default;
 };
 
@@ -63,13 +63,13 @@ enum class Weakening : std::uint8_t {
 std::string_view to_string(Weakening);  // "supplementary-groups", "host-network", "no-backend"
 
 struct Policy {
-  std::string name = "default";          // preset or file it came from; shown, never decides anything
-  Tier tier = Tier::kNamespace;          // the least tier
+  std::string name = "default";  // preset or file it came from; shown, never decides anything
+  Tier tier = Tier::kNamespace;  // the least tier
   BackendChoice backend = BackendChoice::kAuto;
   Trust trust = Trust::kLow;
-  std::string cwd = "/work";             // inside the cell
-  bool development = false;              // allows backend = "none" (H8)
-  bool root_in_cell = false;             // inside uid 0 (CONTAINMENT 21); never a host privilege
+  std::string cwd = "/work";  // inside the cell
+  bool development = false;   // allows backend = "none" (H8)
+  bool root_in_cell = false;  // inside uid 0 (CONTAINMENT 21); never a host privilege
   NetMode net = NetMode::kNone;
   Limits limits;
   FileGrants files;

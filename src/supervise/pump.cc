@@ -22,7 +22,11 @@ bool writable_now(int fd) {
 }  // namespace
 
 OutputPump::OutputPump(Poller& poller, Fd source, Sink sink, Meter meter, std::function<void()> on_end)
-    : poller_(poller), source_(std::move(source)), sink_(std::move(sink)), meter_(std::move(meter)), on_end_(std::move(on_end)) {}
+    : poller_(poller),
+      source_(std::move(source)),
+      sink_(std::move(sink)),
+      meter_(std::move(meter)),
+      on_end_(std::move(on_end)) {}
 
 Status OutputPump::start() {
   CLOCHE_TRY_ASSIGN(source_watch_, poller_.watch(source_.get(), EPOLLIN, [this](std::uint32_t) { read_some(); }));
@@ -126,7 +130,7 @@ Status InputPump::start() {
     source_is_file_ = true;
   }
   CLOCHE_TRY_ASSIGN(target_watch_, poller_.watch(target_, source_is_file_ ? static_cast<std::uint32_t>(EPOLLOUT) : 0u,
-                                                [this](std::uint32_t) { move_some(); }));
+                                                 [this](std::uint32_t) { move_some(); }));
   return {};
 }
 

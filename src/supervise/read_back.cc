@@ -51,33 +51,60 @@ class Judge {
 
   Answer answer(Guarantee g) const {
     switch (g) {
-      case Guarantee::kEnvironment: return {true, fmt::format("{} variables handed to exec", plan_.env.size())};
-      case Guarantee::kDescriptors: return {true, "0, 1, 2; close_range succeeded for the rest"};
-      case Guarantee::kSession: return session();
-      case Guarantee::kEngineDeath: return {true, "parent-death signal set, engine seen alive afterwards"};
-      case Guarantee::kTreeKill: return tree_kill();
-      case Guarantee::kIdentity: return identity();
-      case Guarantee::kNoNewPrivs: return status_is("NoNewPrivs", "1");
-      case Guarantee::kCapabilities: return capabilities();
-      case Guarantee::kKeyring: return probe(wire::kProbeKeyringFresh, "new session keyring joined");
-      case Guarantee::kProcesses: return own_namespace("pid");
-      case Guarantee::kFileSystem: return file_system();
-      case Guarantee::kFileAccess: return probe(wire::kProbeLandlockHeld, "a readable path outside the rules gave EACCES");
-      case Guarantee::kProcView: return proc_view();
-      case Guarantee::kDevices: return devices();
-      case Guarantee::kNetwork: return network();
-      case Guarantee::kIpc: return own_namespace("ipc");
-      case Guarantee::kHostname: return own_namespace("uts");
-      case Guarantee::kSystemCalls: return system_calls();
-      case Guarantee::kCoreDumps: return core_dumps();
-      case Guarantee::kWall: return {true, fmt::format("timer of {}", plan_.wall ? to_text(*plan_.wall) : "none")};
-      case Guarantee::kCpuTime: return cpu_time();
-      case Guarantee::kCpuShare: return cpu_share();
-      case Guarantee::kMemory: return memory();
-      case Guarantee::kPids: return pids();
-      case Guarantee::kOpenFiles: return rlimit("Max open files", plan_.limits.files);
-      case Guarantee::kOutput: return {true, fmt::format("{} for both streams", to_text(plan_.limits.output))};
-      case Guarantee::kDisk: return disk();
+      case Guarantee::kEnvironment:
+        return {true, fmt::format("{} variables handed to exec", plan_.env.size())};
+      case Guarantee::kDescriptors:
+        return {true, "0, 1, 2; close_range succeeded for the rest"};
+      case Guarantee::kSession:
+        return session();
+      case Guarantee::kEngineDeath:
+        return {true, "parent-death signal set, engine seen alive afterwards"};
+      case Guarantee::kTreeKill:
+        return tree_kill();
+      case Guarantee::kIdentity:
+        return identity();
+      case Guarantee::kNoNewPrivs:
+        return status_is("NoNewPrivs", "1");
+      case Guarantee::kCapabilities:
+        return capabilities();
+      case Guarantee::kKeyring:
+        return probe(wire::kProbeKeyringFresh, "new session keyring joined");
+      case Guarantee::kProcesses:
+        return own_namespace("pid");
+      case Guarantee::kFileSystem:
+        return file_system();
+      case Guarantee::kFileAccess:
+        return probe(wire::kProbeLandlockHeld, "a readable path outside the rules gave EACCES");
+      case Guarantee::kProcView:
+        return proc_view();
+      case Guarantee::kDevices:
+        return devices();
+      case Guarantee::kNetwork:
+        return network();
+      case Guarantee::kIpc:
+        return own_namespace("ipc");
+      case Guarantee::kHostname:
+        return own_namespace("uts");
+      case Guarantee::kSystemCalls:
+        return system_calls();
+      case Guarantee::kCoreDumps:
+        return core_dumps();
+      case Guarantee::kWall:
+        return {true, fmt::format("timer of {}", plan_.wall ? to_text(*plan_.wall) : "none")};
+      case Guarantee::kCpuTime:
+        return cpu_time();
+      case Guarantee::kCpuShare:
+        return cpu_share();
+      case Guarantee::kMemory:
+        return memory();
+      case Guarantee::kPids:
+        return pids();
+      case Guarantee::kOpenFiles:
+        return rlimit("Max open files", plan_.limits.files);
+      case Guarantee::kOutput:
+        return {true, fmt::format("{} for both streams", to_text(plan_.limits.output))};
+      case Guarantee::kDisk:
+        return disk();
     }
     return {};
   }
@@ -142,7 +169,8 @@ class Judge {
   Answer core_dumps() const {
     Answer a = rlimit("Max core file size", 1);
     if (a.evidence.ends_with(" 0") && seen_.core_pattern.starts_with('|')) {
-      return {false, a.evidence + ", but core_pattern is a pipe, which ignores 0: start cloche with a hard limit above 0"};
+      return {false,
+              a.evidence + ", but core_pattern is a pipe, which ignores 0: start cloche with a hard limit above 0"};
     }
     return a;
   }
@@ -165,7 +193,8 @@ class Judge {
     const std::string host = std::to_string(seen_.host_uid);
     const std::string groups = value_or(seen_.status, "Groups");
     bool holds = uid == host + "\t" + host + "\t" + host + "\t" + host;
-    std::string evidence = "host uid " + uid.substr(0, uid.find('\t')) + (groups.empty() ? ", no groups" : ", groups " + groups);
+    std::string evidence =
+        "host uid " + uid.substr(0, uid.find('\t')) + (groups.empty() ? ", no groups" : ", groups " + groups);
     holds = holds && seen_.host_uid != 0;
     if (plan_.own_host_uid) holds = holds && groups.empty();
     if (in_cell()) {
@@ -201,7 +230,8 @@ class Judge {
       if (!m.has("nosuid")) return {false, m.point + " honours setuid"};
       if (!m.has("nodev") && !m.point.starts_with("/dev")) return {false, m.point + " honours devices"};
     }
-    return {own.holds, fmt::format("{}, root tmpfs read-only, {} mounts, all nosuid", own.evidence, seen_.mounts.size())};
+    return {own.holds,
+            fmt::format("{}, root tmpfs read-only, {} mounts, all nosuid", own.evidence, seen_.mounts.size())};
   }
 
   Answer proc_view() const {
@@ -211,7 +241,9 @@ class Judge {
     const bool processes_only = proc->has("subset=pid") && proc->has("ro");
     const MountReading* settings = mount("/proc/sys");
     const bool masked = settings != nullptr && settings->type == "tmpfs" && settings->has("ro");
-    return {processes_only || masked, processes_only ? "subset=pid, read-only" : masked ? "kernel files masked" : proc->super_options};
+    return {processes_only || masked, processes_only ? "subset=pid, read-only"
+                                      : masked       ? "kernel files masked"
+                                                     : proc->super_options};
   }
 
   Answer devices() const {
@@ -231,7 +263,8 @@ class Judge {
   Answer system_calls() const {
     const std::string mode = value_or(seen_.status, "Seccomp");
     const bool held = mode == "2" && (seen_.probe & wire::kProbeFilterHeld) != 0;
-    return {held, fmt::format("Seccomp {}, {} filter(s), a forbidden call gave EPERM", mode, value_or(seen_.status, "Seccomp_filters"))};
+    return {held, fmt::format("Seccomp {}, {} filter(s), a forbidden call gave EPERM", mode,
+                              value_or(seen_.status, "Seccomp_filters"))};
   }
 
   Answer cpu_time() const {
@@ -344,7 +377,8 @@ Result<Inspection> inspect(pid_t pid) {
   if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
   for (const char* name : kNamespaces) {
     const std::string theirs = link_of(proc + "ns/" + name);
-    if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name)) out.namespaces.emplace(name, theirs);
+    if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name))
+      out.namespaces.emplace(name, theirs);
   }
   return out;
 }
@@ -357,8 +391,9 @@ Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen)
     Answer answer = judge.answer(line.guarantee);
     line.evidence = std::move(answer.evidence);
     // Weakened or not, nothing runs as root and nothing runs with a capability in hand.
-    const bool never = line.guarantee == Guarantee::kIdentity ? seen.host_uid == 0
-                       : line.guarantee == Guarantee::kCapabilities && !judge.own_sets_empty();
+    const bool never = line.guarantee == Guarantee::kIdentity
+                           ? seen.host_uid == 0
+                           : line.guarantee == Guarantee::kCapabilities && !judge.own_sets_empty();
     if (never || (line.standing == Standing::kHeld && !answer.holds)) {
       return fail(ErrorCode::kSystem, std::string(to_string(line.guarantee)),
                   fmt::format("the guarantee was set up, but the kernel says otherwise: {}", line.evidence),

@@ -23,11 +23,11 @@ struct Inspection {
   std::map<std::string, RlimitReading> limits;
   std::vector<MountReading> mounts;
   std::map<std::string, std::string> cgroups;
-  std::map<std::string, std::string> namespaces;       // "net" → "net:[4026532]", where it differs from the engine's
-  std::map<std::string, std::string> cgroup_files;     // "pids.max" → "65"
+  std::map<std::string, std::string> namespaces;    // "net" → "net:[4026532]", where it differs from the engine's
+  std::map<std::string, std::string> cgroup_files;  // "pids.max" → "65"
   std::string uid_map;
-  std::string core_pattern;                            // the host's
-  std::uint32_t probe = 0;                             // wire::ProbeBits
+  std::string core_pattern;  // the host's
+  std::uint32_t probe = 0;   // wire::ProbeBits
   std::uint32_t host_uid = 0;
 };
 

@@ -23,7 +23,7 @@ std::map<std::string, RlimitReading> parse_limits(std::string_view text);
 
 struct MountReading {
   std::string id;
-  std::string parent;         // id of the mount it lies on
+  std::string parent;  // id of the mount it lies on
   std::string point;
   std::string options;        // of the mount: "ro,nosuid,nodev"
   std::string type;           // "tmpfs"

@@ -72,8 +72,8 @@ TEST(Readings, LimitsAreFoundByTheirNames) {
 TEST(Readings, MountsKeepBothSetsOfOptions) {
   const auto mounts = parse_mountinfo(kMountinfo);
   ASSERT_EQ(mounts.size(), 4u);
-  EXPECT_EQ(mounts[0],
-            (MountReading{mounts[0].id, mounts[0].parent, "/", "ro,nosuid,nodev,relatime", "tmpfs", "rw,size=1024k,nr_inodes=256,uid=1000,gid=1000"}));
+  EXPECT_EQ(mounts[0], (MountReading{mounts[0].id, mounts[0].parent, "/", "ro,nosuid,nodev,relatime", "tmpfs",
+                                     "rw,size=1024k,nr_inodes=256,uid=1000,gid=1000"}));
   EXPECT_EQ(mounts[1].type, "ext4");
   EXPECT_TRUE(mounts[2].has("subset=pid"));
   EXPECT_TRUE(mounts[2].has("noexec"));

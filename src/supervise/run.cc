@@ -91,10 +91,13 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
 }
 
 Status Run::watch_everything() {
-  CLOCHE_TRY_ASSIGN(pidfd_watch_, poller_.watch(cell_.process.pidfd.get(), EPOLLIN, [this](std::uint32_t) { on_init_ended(); }));
-  CLOCHE_TRY_ASSIGN(control_watch_, poller_.watch(cell_.process.control.get(), EPOLLIN, [this](std::uint32_t) { on_control(); }));
+  CLOCHE_TRY_ASSIGN(pidfd_watch_,
+                    poller_.watch(cell_.process.pidfd.get(), EPOLLIN, [this](std::uint32_t) { on_init_ended(); }));
+  CLOCHE_TRY_ASSIGN(control_watch_,
+                    poller_.watch(cell_.process.control.get(), EPOLLIN, [this](std::uint32_t) { on_control(); }));
   if (wiring_.cancel_fd >= 0) {
-    CLOCHE_TRY_ASSIGN(cancel_watch_, poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); }));
+    CLOCHE_TRY_ASSIGN(cancel_watch_,
+                      poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); }));
   }
   auto pump = [&](Fd source, int fd, auto callback, Ring& ring, std::uint64_t& total) {
     return std::make_unique<OutputPump>(
@@ -161,10 +164,17 @@ void Run::on_control() {
     cell_.process.stack = ChildStack();
     cell_.doors = {};
     switch (message.kind) {
-      case wire::MessageKind::kHello: break;
-      case wire::MessageKind::kReady: on_ready((*received)->sender, message.probe); break;
-      case wire::MessageKind::kFailed: on_failed(message.step, message.error); break;
-      case wire::MessageKind::kStarted: mark("exec"); break;
+      case wire::MessageKind::kHello:
+        break;
+      case wire::MessageKind::kReady:
+        on_ready((*received)->sender, message.probe);
+        break;
+      case wire::MessageKind::kFailed:
+        on_failed(message.step, message.error);
+        break;
+      case wire::MessageKind::kStarted:
+        mark("exec");
+        break;
       case wire::MessageKind::kExited:
         report_.usage.cpu_user = std::chrono::microseconds(message.cpu_user_us);
         report_.usage.cpu_system = std::chrono::microseconds(message.cpu_system_us);
@@ -178,7 +188,8 @@ void Run::on_control() {
         const int copy = ::fcntl(terminal_.get(), F_DUPFD_CLOEXEC, 3);
         out_pump_ = std::make_unique<OutputPump>(
             poller_, Fd(copy), OutputPump::Sink{wiring_.out_fd, wiring_.on_out},
-            [this](std::string_view chunk) { return meter(out_ring_, report_.usage.stdout_bytes, chunk); }, [this] { try_finish(); });
+            [this](std::string_view chunk) { return meter(out_ring_, report_.usage.stdout_bytes, chunk); },
+            [this] { try_finish(); });
         if (ok) ok = out_pump_->start();
         if (ok && wiring_.stdin_fd >= 0) {
           in_pump_ = std::make_unique<InputPump>(poller_, wiring_.stdin_fd, terminal_.get());
@@ -198,7 +209,8 @@ void Run::on_control() {
         }
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
 }
@@ -215,10 +227,12 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
   // The limits are worth nothing if the guest-to-be is not in the group.
   for (const auto& [controller, path] : cell_.cgroup.directories()) {
     const bool v2 = seen.cgroups.contains("") && cell_.cgroup.directories().size() == 1;
-    const std::string key = v2 && !seen.cgroups.contains(std::string(to_string(controller))) ? "" : std::string(to_string(controller));
+    const std::string key =
+        v2 && !seen.cgroups.contains(std::string(to_string(controller))) ? "" : std::string(to_string(controller));
     auto it = seen.cgroups.find(key);
     if (it == seen.cgroups.end() || !it->second.ends_with(report_.id)) {
-      return fail(ErrorCode::kSystem, "cgroup", fmt::format("the cell is not in its own {} group", to_string(controller)));
+      return fail(ErrorCode::kSystem, "cgroup",
+                  fmt::format("the cell is not in its own {} group", to_string(controller)));
     }
   }
   return judge(plan_, seen);
@@ -257,7 +271,8 @@ void Run::on_failed(int step, int error) {
     const Step& failed = plan_.steps[static_cast<std::size_t>(step)];
     e.step = describe(failed);
     e.message = "this step failed";
-    if (failed.kind == wire::StepKind::kExec && (error == ENOENT || error == EACCES || error == ENOEXEC)) e.code = ErrorCode::kRefused;
+    if (failed.kind == wire::StepKind::kExec && (error == ENOENT || error == EACCES || error == ENOEXEC))
+      e.code = ErrorCode::kRefused;
     if (failed.kind == wire::StepKind::kBind && error == ELOOP) e.code = ErrorCode::kRefused;
     if (failed.kind == wire::StepKind::kExec && error == ENOENT) {
       e.message = fmt::format("'{}', or its directory '{}', does not exist inside the cell", failed.a, failed.b);
@@ -317,7 +332,8 @@ void Run::set_cause(OutcomeKind kind, std::string message) {
 
 void Run::fail_run(const Error& error) {
   if (cause_set_) return;
-  set_cause(error.code == ErrorCode::kRefused || error.code == ErrorCode::kInvalidInput ? OutcomeKind::kRefused : OutcomeKind::kFailed,
+  set_cause(error.code == ErrorCode::kRefused || error.code == ErrorCode::kInvalidInput ? OutcomeKind::kRefused
+                                                                                        : OutcomeKind::kFailed,
             error.message);
   report_.outcome.step = error.step;
   report_.outcome.hint = error.hint;
@@ -368,12 +384,14 @@ void Run::check_cpu(Clock::time_point now) {
   const auto limit = static_cast<std::uint64_t>(plan_.limits.cpu_time->count()) * 1000;
   if (*used >= limit) {
     cpu_check_ = Clock::time_point::max();
-    set_cause(OutcomeKind::kCpu, fmt::format("the cell used more than {} of cpu time", to_text(*plan_.limits.cpu_time)));
+    set_cause(OutcomeKind::kCpu,
+              fmt::format("the cell used more than {} of cpu time", to_text(*plan_.limits.cpu_time)));
     kill_now();
     return;
   }
   // The limit cannot be reached sooner than all allowed cpus can burn what is left.
-  const auto left = std::chrono::microseconds(static_cast<std::int64_t>(static_cast<double>(limit - *used) / std::max(plan_.limits.cpus, 0.01)));
+  const auto left = std::chrono::microseconds(
+      static_cast<std::int64_t>(static_cast<double>(limit - *used) / std::max(plan_.limits.cpus, 0.01)));
   cpu_check_ = now + std::max<Clock::duration>(left, kShortestCpuCheck);
 }
 
@@ -384,7 +402,8 @@ Clock::time_point Run::next_deadline() const {
 void Run::on_time(Clock::time_point now) {
   if (state_ == State::kDone) return;
   if (now >= prepare_deadline_) {
-    fail_run({ErrorCode::kSystem, "prepare", 0, "the cell was not ready in time", "the host may be overloaded: try again"});
+    fail_run(
+        {ErrorCode::kSystem, "prepare", 0, "the cell was not ready in time", "the host may be overloaded: try again"});
     kill_now();
   }
   if (now >= wall_deadline_) {

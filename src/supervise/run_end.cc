@@ -50,11 +50,13 @@ void Run::settle_outcome() {
     outcome.hint = "something outside killed it, or the host is out of memory";
   }
   const auto cpu_used = usage.cpu_user + usage.cpu_system;
-  if (!cause_set_ && plan_.limits.cpu_time && (ending.signal == SIGXCPU || ending.signal == SIGKILL) && cpu_used >= *plan_.limits.cpu_time) {
+  if (!cause_set_ && plan_.limits.cpu_time && (ending.signal == SIGXCPU || ending.signal == SIGKILL) &&
+      cpu_used >= *plan_.limits.cpu_time) {
     settle(OutcomeKind::kCpu, fmt::format("a process used more than {} of cpu time", to_text(*plan_.limits.cpu_time)));
   }
   if (!cause_set_ && ending.signal == SIGSYS) {
-    settle(OutcomeKind::kDenied, "the guest died of SIGSYS, as the system-call filter ends who uses another architecture's calls");
+    settle(OutcomeKind::kDenied,
+           "the guest died of SIGSYS, as the system-call filter ends who uses another architecture's calls");
   }
   if (!cause_set_ && ending.signal == SIGXFSZ) {
     settle(OutcomeKind::kDisk, fmt::format("the guest wrote a file larger than {}", to_text(plan_.limits.disk)));
@@ -64,12 +66,16 @@ void Run::settle_outcome() {
                                            to_text(plan_.limits.disk), plan_.limits.inodes));
   }
   if (!cause_set_ && ending.bad && counted.forks_refused > 0) {
-    settle(OutcomeKind::kPids, fmt::format("the guest failed after {} forks were refused at {} processes", counted.forks_refused, plan_.limits.pids));
+    settle(OutcomeKind::kPids, fmt::format("the guest failed after {} forks were refused at {} processes",
+                                           counted.forks_refused, plan_.limits.pids));
   }
-  if (!cause_set_ && ending.signal != 0) settle(OutcomeKind::kSignaled, fmt::format("the guest died of signal {}", ending.signal));
+  if (!cause_set_ && ending.signal != 0)
+    settle(OutcomeKind::kSignaled, fmt::format("the guest died of signal {}", ending.signal));
   if (!cause_set_) settle(OutcomeKind::kExited, fmt::format("the guest ended with code {}", ending.code));
-  if (counted.forks_refused > 0) report_.denials.push_back({"limit", "limits.pids: fork refused", counted.forks_refused});
-  if (counted.oom_kills > 0) report_.denials.push_back({"limit", "limits.memory: killed for memory", counted.oom_kills});
+  if (counted.forks_refused > 0)
+    report_.denials.push_back({"limit", "limits.pids: fork refused", counted.forks_refused});
+  if (counted.oom_kills > 0)
+    report_.denials.push_back({"limit", "limits.memory: killed for memory", counted.oom_kills});
 }
 
 void Run::try_finish() {
@@ -90,7 +96,8 @@ void Run::finish() {
   control_watch_.reset();
   terminal_.reset();
   cell_.cgroup.remove();
-  if (Status removed = cell_.work.remove(); !removed) report_.denials.push_back({"clean-up", removed.error().text(), 1});
+  if (Status removed = cell_.work.remove(); !removed)
+    report_.denials.push_back({"clean-up", removed.error().text(), 1});
   report_.lifecycle.emplace_back("dispose");
   report_.out = {out_ring_.tail(), report_.usage.stdout_bytes, report_.usage.stdout_bytes > out_ring_.tail().size()};
   report_.err = {err_ring_.tail(), report_.usage.stderr_bytes, report_.usage.stderr_bytes > err_ring_.tail().size()};

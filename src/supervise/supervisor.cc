@@ -11,7 +11,8 @@ namespace cloche {
 std::string make_run_id() {
   constexpr char kAlphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
   unsigned char random[12];
-  if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) std::fill(std::begin(random), std::end(random), 0);
+  if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+    std::fill(std::begin(random), std::end(random), 0);
   std::string out;
   for (unsigned char byte : random) out += kAlphabet[byte % 32];
   return out;

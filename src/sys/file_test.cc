@@ -81,7 +81,7 @@ TEST_F(Files, C33_AWriteDoesNotFollowALink) {
   const std::string path = put("target", "before");
   const std::string link = root_ + "/link";
   ASSERT_EQ(::symlink(path.c_str(), link.c_str()), 0);
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(::stat(path.c_str(), &st), 0);
   auto refused = write_checked(link, "after", PROC_SUPER_MAGIC);
   ASSERT_FALSE(refused);
@@ -102,7 +102,7 @@ TEST_F(Files, AMemoryFileHoldsItsContents) {
   const std::string text(200'000, 'm');
   auto fd = make_memfd("test", text);
   ASSERT_TRUE(fd);
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(::fstat(fd->get(), &st), 0);
   EXPECT_EQ(st.st_size, 200'000);
 }

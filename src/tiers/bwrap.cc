@@ -11,10 +11,11 @@
 namespace cloche {
 namespace {
 
-// bwrap mounts a whole /proc. Everything that is not a process is covered, but for a few plain facts that runtimes read.
+// bwrap mounts a whole /proc. Everything that is not a process is covered, but for a few plain facts that runtimes
+// read.
 void mask_proc(std::vector<std::string>& args) {
-  constexpr std::string_view kShown[] = {"self",  "thread-self", "mounts",  "net",     "cpuinfo",    "meminfo",
-                                         "stat",  "uptime",      "loadavg", "version", "filesystems"};
+  constexpr std::string_view kShown[] = {"self", "thread-self", "mounts",  "net",     "cpuinfo",    "meminfo",
+                                         "stat", "uptime",      "loadavg", "version", "filesystems"};
   DIR* proc = ::opendir("/proc");
   if (proc == nullptr) return;
   while (const dirent* entry = ::readdir(proc)) {
@@ -52,8 +53,8 @@ Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context) {
   spec.argv = {"cloche-drop", plan.own_host_uid ? std::to_string(kGuestUidBase) : "-", *context.host.bwrap};
   for (const std::string& word : plan.bwrap_args) {
     const bool data_file = word.size() > 1 && word.front() == '@';
-    if (word == "--remount-ro" && plan.bwrap_args.back() == "/" && &word == &plan.bwrap_args[plan.bwrap_args.size() - 2] &&
-        context.host.proc_mountable) {
+    if (word == "--remount-ro" && plan.bwrap_args.back() == "/" &&
+        &word == &plan.bwrap_args[plan.bwrap_args.size() - 2] && context.host.proc_mountable) {
       mask_proc(spec.argv);
     }
     spec.argv.push_back(data_file ? std::to_string(4 + std::stoul(word.substr(1))) : word);
@@ -61,8 +62,7 @@ Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context) {
   spec.argv.insert(spec.argv.end(), {"--", "/.cloche-init"});
   CLOCHE_TRY_ASSIGN(Begun begun, begin(plan, context, spec));
   Cell& cell = begun.cell;
-  cell.host_uid =
-      plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
+  cell.host_uid = plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
   CLOCHE_TRY(send_spec(plan, context, begun, {}));
   return std::move(cell);
 }

@@ -18,8 +18,7 @@ Result<Cell> start_process(const Plan& plan, const LaunchContext& context) {
   CLOCHE_TRY_ASSIGN(Begun begun, begin(plan, context, spec));
   Cell& cell = begun.cell;
   cell.work = std::move(work);
-  cell.host_uid =
-      plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
+  cell.host_uid = plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
   if (plan.own_host_uid && ::chown(cell.work.path().c_str(), cell.host_uid, cell.host_uid) != 0) {
     return fail_errno(errno, "work directory", "could not be given to the guest");
   }

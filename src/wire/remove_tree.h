@@ -88,7 +88,8 @@ inline int remove_tree(const char* path) {
       if (remove_detail::is_dots(entry->d_name)) continue;
       if (unlinkat(top, entry->d_name, 0) == 0 || unlinkat(top, entry->d_name, AT_REMOVEDIR) == 0) continue;
       more = true;
-      if (int failed = remove_detail::hand_up(top, entry->d_name, serial); failed != 0 && failed != ENOENT) error = failed;
+      if (int failed = remove_detail::hand_up(top, entry->d_name, serial); failed != 0 && failed != ENOENT)
+        error = failed;
     }
   }
   closedir(list);

@@ -14,53 +14,53 @@ namespace cloche::wire {
 inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
 inline constexpr int kControlFd = 3;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
-inline constexpr uint32_t kMaxFds = 4200;         // spec, stdio, detached mounts
-inline constexpr uint32_t kMaxArgs = 65536;         // arguments and variables together
-inline constexpr int kMaxWatched = 16384;          // directories on a janitor's list
-inline constexpr int kMaxWatchedPath = 512;        // bytes of their paths, with the end
+inline constexpr uint32_t kMaxFds = 4200;    // spec, stdio, detached mounts
+inline constexpr uint32_t kMaxArgs = 65536;  // arguments and variables together
+inline constexpr int kMaxWatched = 16384;    // directories on a janitor's list
+inline constexpr int kMaxWatchedPath = 512;  // bytes of their paths, with the end
 inline constexpr uint32_t kNoString = 0xffffffffu;
 
 // One step. What the fields mean is said beside each kind: a and b are strings, x, y and z numbers, data a blob.
 enum class StepKind : uint16_t {
   kCgroupNamespace = 1,  // unshare, so that the leaf is the namespace's root
   kHostname,             // a: name
-  kSysctl,               // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
+  kSysctl,  // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
   kLoopbackUp,
-  kNewRoot,              // x: size in bytes, y: inodes; from here on targets are relative to this root
-  kScratch,              // x: size, y: inodes; the one file system behind everything the cell can write
-  kDir,                  // a: target, x: mode
-  kSymlink,              // a: target, b: what it points at
-  kFile,                 // a: target, x: mode, data: contents
-  kBind,                 // a: target, b: host path, x: MountFlags
-  kBindFd,               // a: target, x: MountFlags, y: index of a detached mount that the engine sent
-  kScratchDir,           // a: target, b: name in the scratch, x: MountFlags, y: mode
-  kDevice,               // a: target, b: host path, x: major, y: minor
-  kProc,                 // a: target
-  kPts,                  // a: target
-  kPivot,                // the old root is gone after this
+  kNewRoot,     // x: size in bytes, y: inodes; from here on targets are relative to this root
+  kScratch,     // x: size, y: inodes; the one file system behind everything the cell can write
+  kDir,         // a: target, x: mode
+  kSymlink,     // a: target, b: what it points at
+  kFile,        // a: target, x: mode, data: contents
+  kBind,        // a: target, b: host path, x: MountFlags
+  kBindFd,      // a: target, x: MountFlags, y: index of a detached mount that the engine sent
+  kScratchDir,  // a: target, b: name in the scratch, x: MountFlags, y: mode
+  kDevice,      // a: target, b: host path, x: major, y: minor
+  kProc,        // a: target
+  kPts,         // a: target
+  kPivot,       // the old root is gone after this
   kRootReadOnly,
-  kIdentity,             // x: uid, y: gid, z: 1 when leaving real root (tier 0): groups go too, capabilities stay for now
+  kIdentity,  // x: uid, y: gid, z: 1 when leaving real root (tier 0): groups go too, capabilities stay for now
   kKeyring,
-  kRlimit,               // x: resource, y: value (soft and hard)
-  kAffinity,             // x: number of cpus
-  kParentDeath,          // after the last credential change; then checks that the parent still lives
-  kDropCapabilities,     // x: 1 if the bounding set must stay, for want of privilege
-  kSubreaper,            // tier 0: orphans come to init
-  kWorkDir,              // tier 0: a: host directory made by the engine, becomes the root of relative targets
+  kRlimit,            // x: resource, y: value (soft and hard)
+  kAffinity,          // x: number of cpus
+  kParentDeath,       // after the last credential change; then checks that the parent still lives
+  kDropCapabilities,  // x: 1 if the bounding set must stay, for want of privilege
+  kSubreaper,         // tier 0: orphans come to init
+  kWorkDir,           // tier 0: a: host directory made by the engine, becomes the root of relative targets
   // From here on the steps belong to the process that becomes the guest.
-  kGuestSession,         // x: 1 if a terminal was asked for
+  kGuestSession,  // x: 1 if a terminal was asked for
   kNoNewPrivs,
-  kLandlock,             // x: handled fs, y: handled net, z: scoped; rules follow
-  kLandlockRule,         // a: path, x: allowed access, y: 1 if a missing path is no error, z: 1 if links are refused
+  kLandlock,      // x: handled fs, y: handled net, z: scoped; rules follow
+  kLandlockRule,  // a: path, x: allowed access, y: 1 if a missing path is no error, z: 1 if links are refused
   kLandlockRestrict,
-  kFilter,               // data: struct sock_filter[]
-  kExec,                 // a: file, b: cwd; argv and env follow in the spec
+  kFilter,  // data: struct sock_filter[]
+  kExec,    // a: file, b: cwd; argv and env follow in the spec
 };
 
 enum MountFlags : uint64_t {
   kReadOnly = 1,
   kNoExec = 2,
-  kOptional = 4,   // a missing source is skipped
+  kOptional = 4,  // a missing source is skipped
   kAllowDevices = 8,
   kNoSymlinks = 16,  // a grant: no component of the host path may be a symbolic link
 };
@@ -85,7 +85,7 @@ struct SpecHeader {
   uint32_t argc;
   uint32_t envc;
   uint32_t area_offset;
-  uint32_t tty;          // 1: make a pty and send the master back
+  uint32_t tty;  // 1: make a pty and send the master back
   uint32_t tty_rows;
   uint32_t tty_cols;
   uint32_t stdio_count;  // of the descriptors received after the spec, this many become 0, 1, 2, ...
@@ -107,11 +107,11 @@ enum class MessageKind : uint32_t {
 
 struct Message {
   MessageKind kind;
-  int32_t step;         // kFailed: index in the spec, -1 before it was read
-  int32_t error;        // errno
-  int32_t status;       // kExited: wait status
-  int32_t number;       // kTerminate: signal
-  uint32_t probe;       // kReady: ProbeBits
+  int32_t step;    // kFailed: index in the spec, -1 before it was read
+  int32_t error;   // errno
+  int32_t status;  // kExited: wait status
+  int32_t number;  // kTerminate: signal
+  uint32_t probe;  // kReady: ProbeBits
   uint64_t cpu_user_us;
   uint64_t cpu_system_us;
   uint64_t max_rss_kib;
@@ -119,10 +119,10 @@ struct Message {
 
 // What the guest-to-be saw when it tried its own walls, just before kReady.
 enum ProbeBits : uint32_t {
-  kProbeLandlockHeld = 1,   // opening a path that only Landlock forbids gave EACCES
-  kProbeFilterHeld = 2,     // a forbidden system call gave the filter's errno
+  kProbeLandlockHeld = 1,  // opening a path that only Landlock forbids gave EACCES
+  kProbeFilterHeld = 2,    // a forbidden system call gave the filter's errno
   kProbeKeyringFresh = 4,
-  kScratchFull = 8,         // kExited: nothing more could be written when the guest ended
+  kScratchFull = 8,  // kExited: nothing more could be written when the guest ended
 };
 
 }  // namespace cloche::wire

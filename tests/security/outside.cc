@@ -1,10 +1,10 @@
 #include "outside.h"
 
-#include <linux/nsfs.h>
-#include <sys/ioctl.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,7 +120,7 @@ Seen seen_from_namespace_root(pid_t pid, const std::string& path) {
     if (mounts < 0 || (::geteuid() != 0 && ::setns(owner, CLONE_NEWUSER) != 0)) ::_exit(2);
     // setns puts the caller at the root of the namespace, wherever the process itself was put by chroot.
     if (::setns(mounts, CLONE_NEWNS) != 0) ::_exit(2);
-    struct stat info {};
+    struct stat info{};
     ::_exit(::stat(path.c_str(), &info) == 0 ? 0 : 1);
   }
   int status = 0;

@@ -8,14 +8,14 @@
 namespace cloche {
 
 struct ChildSpec {
-  int control_fd = -1;              // becomes 3, and fills 0, 1 and 2 until the real ones arrive
-  int init_fd = -1;                 // O_PATH descriptor of cloche-init
+  int control_fd = -1;  // becomes 3, and fills 0, 1 and 2 until the real ones arrive
+  int init_fd = -1;     // O_PATH descriptor of cloche-init
   const char* const* argv = nullptr;
-  const int* keep = nullptr;        // become 4, 5, …
+  const int* keep = nullptr;  // become 4, 5, …
   int keep_count = 0;
-  const int* cgroups = nullptr;     // v1: "tasks" files of the run's groups; the child enters them itself
+  const int* cgroups = nullptr;  // v1: "tasks" files of the run's groups; the child enters them itself
   int cgroup_count = 0;
-  std::uint64_t ambient_caps = 0;   // carried over the exec: a new user namespace would lose them otherwise
+  std::uint64_t ambient_caps = 0;  // carried over the exec: a new user namespace would lose them otherwise
 };
 
 struct CloneArgs {  // struct clone_args of the kernel, version 2
