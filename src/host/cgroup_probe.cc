@@ -216,9 +216,8 @@ std::optional<std::string> Prober::v1_parent(Controller controller, const std::v
     return std::nullopt;
   }
   if (own) {
-    std::string ours = *own + "/cloche";
-    const Access there = access(ours);
-    if (there == Access::kWritable || (there == Access::kMissing && can_write(*own))) return ours;
+    // The leaf becomes a sibling, "cloche-ID", so the directory itself must be ours to write.
+    if (can_write(*own)) return *own + "/cloche";
   }
   const std::string delegated = fmt::format("{}/cloche-{}", point, query_.uid);
   if (can_write(delegated)) return delegated;

@@ -74,9 +74,9 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
     if (::syscall(kSysMountSetattr, tree, "", AT_EMPTY_PATH | kAtRecursive, &attr, sizeof attr) != 0) {
       // Reading what everybody may read needs no mapping; writing would leave the guest's uid on the host's disk.
       if (mount.writable) {
-        return fail_errno(errno, step,
-                          "its file system cannot map owners, so it cannot be granted for writing to a run of root",
-                          "run as the owner of the directory, or grant a directory on ext4, xfs, btrfs or tmpfs");
+        return std::unexpected(Error{
+            ErrorCode::kRefused, step, errno, "its file system cannot map owners, so root cannot grant it for writing",
+            "run as the directory's owner, or grant one on ext4, xfs, btrfs (tmpfs from Linux 6.3)"});
       }
     }
     out.push_back(std::move(owner_fd));

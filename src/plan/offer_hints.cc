@@ -79,8 +79,6 @@ std::string namespaces() { return "use tier namespace"; }
 
 std::string native_disk() { return "use backend native, whose tmpfs caps both"; }
 
-std::string native_proc() { return "use backend native, whose procfs has subset=pid"; }
-
 std::string choose_a_backend() { return "backend none is for development: leave it out of the policy"; }
 
 std::string no_init() {

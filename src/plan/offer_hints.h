@@ -16,7 +16,6 @@ std::string own_uid(const HostFacts& host);
 std::string nproc();
 std::string namespaces();  // a guarantee that only tier 1 gives
 std::string native_disk();
-std::string native_proc();
 std::string choose_a_backend();
 
 std::string no_init();

@@ -215,7 +215,11 @@ void process_network(Table& table, const HostFacts& host) {
   } else {
     table.absent(G::kNetwork, "host's network", hints::seccomp());
   }
-  table.weak(G::kIpc, "host's IPC namespace", hints::namespaces());
+  if (host.seccomp_filter) {
+    table.held(G::kIpc, "System V and POSIX IPC refused by filter");
+  } else {
+    table.weak(G::kIpc, "host's IPC namespace", hints::namespaces());
+  }
   table.weak(G::kHostname, "host's name is visible", hints::namespaces());
 }
 
@@ -279,6 +283,10 @@ std::optional<Obstacle> obstacle(Backend backend, const HostFacts& host) {
   if (!host.init) return Obstacle{"cloche-init was not found", hints::no_init()};
   if (!host.pidfd || !host.close_range) {
     return Obstacle{"pidfd or close_range is missing, or a filter forbids it", hints::old_kernel(host)};
+  }
+  // Being born in a v2 group takes clone3; the older call cannot.
+  if (!host.clone3 && host.cgroup.version == CgroupFacts::Version::kV2) {
+    return Obstacle{"clone3 is missing or a filter hides it, and cgroup v2 needs it", hints::old_kernel(host)};
   }
   if (backend == Backend::kProcess) return std::nullopt;
   if (!host.user_namespaces) {

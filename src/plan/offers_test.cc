@@ -148,8 +148,8 @@ TEST(Offers, BwrapCannotCapInodesNorHideKernelSettings) {
 }
 
 TEST(Offers, TierZeroNeverClaimsWhatNeedsANamespace) {
-  for (const Guarantee guarantee : {Guarantee::kProcesses, Guarantee::kFileSystem, Guarantee::kIpc,
-                                    Guarantee::kHostname, Guarantee::kDevices, Guarantee::kDisk}) {
+  for (const Guarantee guarantee :
+       {Guarantee::kProcesses, Guarantee::kFileSystem, Guarantee::kHostname, Guarantee::kDevices, Guarantee::kDisk}) {
     for (const HostFacts& host : every_host()) {
       EXPECT_NE(standing(Backend::kProcess, host, guarantee), Standing::kHeld) << to_string(guarantee);
     }

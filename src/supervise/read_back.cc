@@ -82,7 +82,7 @@ class Judge {
       case Guarantee::kNetwork:
         return network();
       case Guarantee::kIpc:
-        return own_namespace("ipc");
+        return in_cell() ? own_namespace("ipc") : Answer{true, "the filter refuses it"};
       case Guarantee::kHostname:
         return own_namespace("uts");
       case Guarantee::kSystemCalls:

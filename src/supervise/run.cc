@@ -332,8 +332,8 @@ void Run::set_cause(OutcomeKind kind, std::string message) {
 
 void Run::fail_run(const Error& error) {
   if (cause_set_) return;
-  set_cause(error.code == ErrorCode::kRefused || error.code == ErrorCode::kInvalidInput ? OutcomeKind::kRefused
-                                                                                        : OutcomeKind::kFailed,
+  set_cause(error.code != ErrorCode::kSystem && error.code != ErrorCode::kInternal ? OutcomeKind::kRefused
+                                                                                   : OutcomeKind::kFailed,
             error.message);
   report_.outcome.step = error.step;
   report_.outcome.hint = error.hint;

@@ -47,7 +47,8 @@ Result<Fd> open_without_symlinks(const std::string& path) {
     return std::unexpected(Error{ErrorCode::kRefused, "grant " + path, 0, "the path leads through a symbolic link",
                                  "grant the real path that it leads to"});
   }
-  return fail_errno(errno, "grant " + path, "the granted path cannot be reached", "correct [files] in the policy");
+  return std::unexpected(Error{ErrorCode::kNotFound, "grant " + path, errno, "the granted path cannot be reached",
+                               "correct [files] in the policy"});
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
