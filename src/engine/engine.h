@@ -25,7 +25,8 @@ void complete_facts(HostFacts& host, const Policy& policy);
 // A report for a run that never started.
 Report refusal(const Request& request, const Policy& policy, const Error& error);
 
-// Plans, launches, supervises and reports, on the calling thread. Every failure is an outcome in the report.
+// Plans, launches, supervises and reports, on the calling thread; for a program that ends after it (the janitor is left
+// to end by itself). Every failure is an outcome in the report.
 Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring);
 
 }  // namespace cloche

@@ -14,6 +14,8 @@
 namespace cloche::init {
 namespace {
 
+constexpr char kFirstScratchDir[] = "work";
+
 struct Option {
   const char* key;
   const char* value;  // nullptr: a flag
@@ -179,12 +181,31 @@ int bind_device(const Cell& cell, const wire::Step& step) {
   return place(cell, tree, cell.spec.text(step.a), wire::kAllowDevices | wire::kNoExec);
 }
 
-int scratch_dir(const Cell& cell, const wire::Step& step) {
+int clone_scratch(const Cell& cell, const char* name) {
+  return open_tree(cell.scratch_fd, name, kOpenTreeClone | kOpenTreeCloexec);
+}
+
+// Since 6.15 a part of a mount that is attached nowhere can be cloned; before that it must hang somewhere first, which
+// costs an unmount, and each unmount waits for a grace period. So the first directory is tried at once.
+int make_scratch(Cell& cell, const wire::Step& step) {
+  int mount_fd = make_tmpfs(step.x, step.y, "0755");
+  if (mount_fd < 0) return -mount_fd;
+  cell.scratch_fd = mount_fd;
+  if (mkdirat(mount_fd, kFirstScratchDir, 0755) != 0) return errno;
+  cell.first_scratch_tree = clone_scratch(cell, kFirstScratchDir);
+  if (cell.first_scratch_tree >= 0) return 0;
+  cell.scratch_attached = true;
+  return attach_aside(mount_fd);
+}
+
+int scratch_dir(Cell& cell, const wire::Step& step) {
   const char* name = cell.spec.text(step.b);
-  if (mkdirat(cell.scratch_fd, name, 0755) != 0) return errno;
+  const bool first = strcmp(name, kFirstScratchDir) == 0;
+  if (!first && mkdirat(cell.scratch_fd, name, 0755) != 0) return errno;
   if (fchmodat(cell.scratch_fd, name, static_cast<mode_t>(step.y), 0) != 0) return errno;
-  int tree = open_tree(cell.scratch_fd, name, kOpenTreeClone | kOpenTreeCloexec);
+  int tree = first && cell.first_scratch_tree >= 0 ? cell.first_scratch_tree : clone_scratch(cell, name);
   if (tree < 0) return errno;
+  if (first) cell.first_scratch_tree = -1;
   return place(cell, tree, cell.spec.text(step.a), step.x);
 }
 
@@ -254,7 +275,7 @@ int pivot(const Cell& cell) {
   if (syscall(SYS_pivot_root, ".", ".") != 0) return errno;
   // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the
   // topmost.
-  if (cell.scratch_fd >= 0 && umount2(".", MNT_DETACH) != 0) return errno;
+  if (cell.scratch_attached && umount2(".", MNT_DETACH) != 0) return errno;
   if (umount2(".", MNT_DETACH) != 0) return errno;
   return chdir("/") == 0 ? 0 : errno;
 }
@@ -273,7 +294,7 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
     case StepKind::kNewRoot:
       return new_file_system(cell.root_fd, make_tmpfs(step.x, step.y, "0755"));
     case StepKind::kScratch:
-      return new_file_system(cell.scratch_fd, make_tmpfs(step.x, step.y, "0755"));
+      return make_scratch(cell, step);
     case StepKind::kDir:
       return make_dir(cell, step);
     case StepKind::kSymlink:

@@ -46,6 +46,12 @@ void Janitor::forget(const std::vector<std::string>& paths) {
   (void)sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
 }
 
+void Janitor::leave() {
+  process_.control.reset();
+  if (process_.memory) process_.memory->theirs.reset();
+  process_.pidfd.reset();
+}
+
 // Never killed: it may still have something to remove. With its socket closed it ends by itself.
 Janitor::~Janitor() {
   if (!process_.pidfd.valid()) return;

@@ -22,6 +22,8 @@ class Janitor {
   enum class Kind : char { kCgroup = 'c', kDirectory = 'd' };
   // Before the directories are made, so that there is no moment in which nobody knows of them.
   Status watch(Kind kind, const std::vector<std::string>& paths);
+  // For a program that is about to end: lets the janitor end by itself, unwaited for.
+  void leave();
   // After they were removed.
   void forget(const std::vector<std::string>& paths);
 

@@ -188,7 +188,7 @@ bool served_without_a_step(Guarantee g, const Plan& plan) {
     case Guarantee::kNetwork:
       return namespaced ? unshared(CLONE_NEWNET, "--unshare-net") : first(plan, StepKind::kFilter) >= 0;
     case Guarantee::kIpc:
-      return namespaced && unshared(CLONE_NEWIPC, "--unshare-ipc");
+      return namespaced ? unshared(CLONE_NEWIPC, "--unshare-ipc") : first(plan, StepKind::kFilter) >= 0;
     case Guarantee::kHostname:
       return namespaced && unshared(CLONE_NEWUTS, "--unshare-uts");
     case Guarantee::kIdentity:

@@ -374,7 +374,10 @@ Result<Inspection> inspect(pid_t pid) {
     if (space && !out.uid_map.empty() && out.uid_map.back() != ' ') out.uid_map += ' ';
   }
   while (!out.uid_map.empty() && out.uid_map.back() == ' ') out.uid_map.pop_back();
-  if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
+  // Only a limit of 0 makes the pattern matter.
+  if (auto core = out.limits.find("Max core file size"); core != out.limits.end() && core->second.hard == "0") {
+    if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
+  }
   for (const char* name : kNamespaces) {
     const std::string theirs = link_of(proc + "ns/" + name);
     if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name))
