@@ -44,10 +44,11 @@ Report refusal(const Request& request, const Policy& policy, const Error& error)
 Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring) {
   Request named = request;
   if (named.id == "plan") named.id = make_run_id();
-  auto plan = make_plan(policy, named, host);
-  if (!plan) return refusal(named, policy, plan.error());
   auto supervisor = Supervisor::make(host, start_cell);
   if (!supervisor) return refusal(named, policy, supervisor.error());
+  if (host.init && host.cgroup.version != CgroupFacts::Version::kNone) (*supervisor)->start_janitor();
+  auto plan = make_plan(policy, named, host);
+  if (!plan) return refusal(named, policy, plan.error());
   std::optional<Report> report;
   (*supervisor)->add(std::move(*plan), std::move(wiring), named.id, [&](Report r) { report = std::move(r); });
   while (!report) {

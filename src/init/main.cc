@@ -102,13 +102,19 @@ void read_spec(Cell& cell) {
   if (int error = Spec::map(cell.fds[0], cell.spec); error != 0) fail_step(-1, error);
   close(cell.fds[0]);
   const wire::SpecHeader& header = cell.spec.header();
-  uint32_t expected = 1 + header.stdio_count + header.mount_count;
+  uint32_t expected = 1 + header.stdio_count + header.cgroup_count + header.mount_count;
   if (header.stdio_count > 3 || expected > wire::kMaxFds) fail_step(-1, EBADF);
   while (cell.fd_count < expected) {
     uint32_t more = 0;
     int error = receive_message(message, cell.fds + cell.fd_count, wire::kMaxFds - cell.fd_count, more);
     if (error != 0 || more == 0) fail_step(-1, error != 0 ? error : EPROTO);
     cell.fd_count += more;
+  }
+  // A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for
+  // one, for milliseconds. Before anything else, so that nothing this process makes is ever outside.
+  for (uint32_t i = 0; i < header.cgroup_count; ++i) {
+    if (write(cell.fds[1 + header.stdio_count + i], "0", 1) != 1) fail_step(-3, errno);
+    close(cell.fds[1 + header.stdio_count + i]);
   }
   // argv, its end, envp, its end; g_argv is zeroed.
   for (uint32_t i = 0; i < header.argc; ++i) g_argv[i] = const_cast<char*>(cell.spec.text(cell.spec.args()[i]));

@@ -226,8 +226,6 @@ int run_identity_step(Cell& cell, const wire::Step& step) {
     }
     case StepKind::kRlimit:
       return set_rlimit(step);
-    case StepKind::kAffinity:
-      return set_affinity(step);
     case StepKind::kParentDeath:
       return die_with_parent();
     case StepKind::kDropCapabilities:
@@ -270,6 +268,8 @@ int run_guest_step(Cell& cell, const wire::Step& step) {
   switch (step.kind) {
     case StepKind::kGuestSession:
       return start_session(cell);
+    case StepKind::kAffinity:
+      return set_affinity(step);
     case StepKind::kNoNewPrivs:
       return status_of(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     case StepKind::kLandlock:

@@ -100,6 +100,9 @@ void signal_tree(int signal) {
     signal_descendants(SIGCONT);
     return;
   }
+  // Every descendant hangs below a child, because orphans come here: without a child there is nobody to look for.
+  siginfo_t info;
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD) return;
   // Stop first: a stopped process cannot fork, so that the second pass meets a tree that no longer grows.
   for (int round = 0; round < 100; ++round) {
     signal_descendants(SIGSTOP);

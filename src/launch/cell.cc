@@ -60,9 +60,17 @@ Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnS
   }
   Begun begun;
   Cell& cell = begun.cell;
-  if (!plan.cgroup.empty()) {
+  // Version 2 has its cells born in the group, and bwrap must be in it before it forks. Otherwise the group is made while
+  // the child execs, and init enters it as its first act.
+  const bool enters_by_itself = context.host.cgroup.version == CgroupFacts::Version::kV1 && plan.backend != Backend::kBwrap;
+  const auto make_group = [&]() -> Status {
+    if (plan.cgroup.empty()) return {};
     CLOCHE_TRY_ASSIGN(cell.cgroup, CgroupLeaf::make(context.host.cgroup, context.id, plan.cgroup, context.janitor));
-  }
+    CLOCHE_TRY_ASSIGN(cell.doors, cell.cgroup.open_doors());
+    return {};
+  };
+  if (!plan.cgroup.empty()) CLOCHE_TRY(context.janitor.start());
+  if (!enters_by_itself) CLOCHE_TRY(make_group());
   CLOCHE_TRY_ASSIGN(sys::Pipe in, sys::make_pipe());
   CLOCHE_TRY_ASSIGN(sys::Pipe out, sys::make_pipe());
   CLOCHE_TRY_ASSIGN(sys::Pipe err, sys::make_pipe());
@@ -76,11 +84,11 @@ Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnS
   for (const Fd* fd : {&cell.out, &cell.err, &cell.in}) {
     if (fd->valid()) CLOCHE_TRY(sys::set_nonblocking(fd->get()));
   }
-  CLOCHE_TRY_ASSIGN(cell.doors, cell.cgroup.open_doors());
   SpawnSpec inside = spec;
   if (cell.doors.v2.valid()) inside.cgroup_fd = cell.doors.v2.get();
   for (const Fd& tasks : cell.doors.v1_tasks) inside.cgroup_tasks.push_back(tasks.get());
   CLOCHE_TRY_ASSIGN(cell.process, spawn(inside));
+  if (enters_by_itself) CLOCHE_TRY(make_group());
   return begun;
 }
 
@@ -103,9 +111,13 @@ Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, c
   options.tty_rows = context.tty_rows;
   options.tty_cols = context.tty_cols;
   options.host_uid = begun.cell.host_uid;
+  if (plan.backend != Backend::kBwrap) options.cgroup_count = static_cast<unsigned>(begun.cell.doors.v1_tasks.size());
   CLOCHE_TRY_ASSIGN(Fd spec, sys::make_memfd("cloche-spec", encode(plan, options)));
   std::vector<int> fds{spec.get()};
   for (const Fd& fd : begun.stdio) fds.push_back(fd.get());
+  if (plan.backend != Backend::kBwrap) {
+    for (const Fd& tasks : begun.cell.doors.v1_tasks) fds.push_back(tasks.get());
+  }
   for (const Fd& fd : mounts) fds.push_back(fd.get());
   const Fd& control = begun.cell.process.control;
   for (std::size_t at = 0; at < fds.size(); at += wire::kMaxFdsPerMessage) {

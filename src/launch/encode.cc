@@ -70,6 +70,7 @@ std::string encode(const Plan& plan, const EncodeOptions& options) {
   header.tty_rows = options.tty_rows;
   header.tty_cols = options.tty_cols;
   header.stdio_count = options.stdio_count;
+  header.cgroup_count = options.cgroup_count;
   header.mount_count = static_cast<std::uint32_t>(plan.host_mounts.size());
 
   std::string out;

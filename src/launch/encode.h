@@ -12,6 +12,7 @@ struct EncodeOptions {
   unsigned tty_rows = 24;
   unsigned tty_cols = 80;
   unsigned stdio_count = 3;
+  unsigned cgroup_count = 0;
   std::uint32_t host_uid = 0;  // for a step that leaves real root (tier 0)
 };
 

@@ -11,6 +11,7 @@
 namespace cloche {
 
 Status Janitor::start() {
+  if (process_.control.valid()) return {};
   SpawnSpec spec;
   spec.argv = {"cloche-janitor"};
   spec.init_path = init_path_;
@@ -19,7 +20,7 @@ Status Janitor::start() {
 }
 
 Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
-  if (!process_.control.valid()) CLOCHE_TRY(start());
+  CLOCHE_TRY(start());
   std::string records;
   // What the janitor could not keep would be left behind by a killed engine: better not made at all.
   if (watched_ + paths.size() > wire::kMaxWatched)

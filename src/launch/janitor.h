@@ -27,8 +27,10 @@ class Janitor {
   // After they were removed.
   void forget(const std::vector<std::string>& paths);
 
- private:
+  // Starts it if it does not run yet. Called early, so that its exec is over when the cell's own begins.
   Status start();
+
+ private:
 
   std::string init_path_;
   std::size_t watched_ = 0;

@@ -66,9 +66,12 @@ bool asked_for(Guarantee g, const Plan& plan) {
 }
 
 // Affinity is a hard cap for whole cpus, because the filter forbids changing it.
+bool whole_cpus_only(const Plan& plan) {
+  return std::floor(plan.limits.cpus) == plan.limits.cpus && plan.backend != Backend::kNone;
+}
+
 bool held_by_affinity(const Offer& offer, const Plan& plan) {
-  return offer.guarantee == Guarantee::kCpuShare && offer.standing == Standing::kWeakened &&
-         std::floor(plan.limits.cpus) == plan.limits.cpus && plan.backend != Backend::kNone;
+  return offer.guarantee == Guarantee::kCpuShare && whole_cpus_only(plan);
 }
 
 // Judges every offer: held, weakened with the policy's leave, or refused.
@@ -78,7 +81,10 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     const Guarantee g = offer.guarantee;
     if (!asked_for(g, plan)) continue;
     ReceiptLine line{g, offer.standing, offer.mechanism, {}};
-    if (held_by_affinity(offer, plan)) line.standing = Standing::kHeld;
+    if (held_by_affinity(offer, plan)) {
+      line.standing = Standing::kHeld;
+      line.mechanism = "cpu affinity, which the filter keeps";
+    }
     const bool host_network = g == Guarantee::kNetwork && plan.net == NetMode::kHost;
     if (host_network) {
       line.standing = Standing::kAbsent;
@@ -112,13 +118,19 @@ void add_v1_settings(Plan& plan, std::uint64_t tasks) {
       {Controller::kMemory, "memory.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory, true},
       // Kernels without swap accounting have no such file; without swap it says nothing.
       {Controller::kMemory, "memory.memsw.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory, false},
-      // What TCP buffers is counted apart; without a network there is none.
-      {Controller::kMemory, "memory.kmem.tcp.limit_in_bytes", std::to_string(l.memory.count), Guarantee::kMemory,
-       plan.net != NetMode::kNone},
-      {Controller::kCpu, "cpu.cfs_quota_us", std::to_string(static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs)),
-       Guarantee::kCpuShare, true},
       {Controller::kCpuAcct, "", "", Guarantee::kCpuTime, true},
   };
+  // Affinity caps whole cpus by itself; a quota is for the fractions.
+  if (!whole_cpus_only(plan)) {
+    plan.cgroup.push_back({Controller::kCpu, "cpu.cfs_quota_us",
+                           std::to_string(static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs)), Guarantee::kCpuShare,
+                           true});
+  }
+  if (plan.net != NetMode::kNone) {
+    // What TCP buffers is counted apart; without a network there is none.
+    plan.cgroup.push_back({Controller::kMemory, "memory.kmem.tcp.limit_in_bytes", std::to_string(l.memory.count),
+                           Guarantee::kMemory, true});
+  }
 }
 
 void add_v2_settings(Plan& plan, std::uint64_t tasks) {

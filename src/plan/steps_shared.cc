@@ -100,13 +100,13 @@ void add_rlimits(Plan& plan, const StepContext& context) {
   std::uint64_t tasks = limits.pids + (context.host.cgroup.at(Controller::kPids) ? 16 : 1);
   if (plan.tier == Tier::kProcess && !plan.own_host_uid) tasks += context.host.user_tasks;
   rlimit(plan, RLIMIT_NPROC, tasks, Guarantee::kPids);
-  plan.steps.push_back({.kind = StepKind::kAffinity, .serves = Guarantee::kCpuShare, .x = whole_cpus(limits)});
 }
 
 void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& rules, const std::string& probe_path) {
   const int abi = context.host.landlock_abi;
   const bool confined_net = plan.net == NetMode::kNone;
   plan.steps.push_back({.kind = StepKind::kGuestSession, .serves = Guarantee::kSession, .x = plan.tty ? 1ull : 0ull});
+  plan.steps.push_back({.kind = StepKind::kAffinity, .serves = Guarantee::kCpuShare, .x = whole_cpus(plan.limits)});
   plan.steps.push_back({.kind = StepKind::kNoNewPrivs, .serves = Guarantee::kNoNewPrivs});
   if (abi > 0) {
     plan.steps.push_back({.kind = StepKind::kLandlock,

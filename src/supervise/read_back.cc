@@ -18,7 +18,7 @@ namespace cloche {
 namespace {
 
 constexpr std::size_t kTextLimit = 4 << 20;
-constexpr const char* kNamespaces[] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
+constexpr const char* kNamespaces[] = {"mnt", "pid", "net", "ipc", "uts"};
 
 std::string link_of(const std::string& path) {
   char text[128];
@@ -355,7 +355,13 @@ class Judge {
 
 }  // namespace
 
-Result<Inspection> inspect(pid_t pid) {
+std::map<std::string, std::string> own_namespaces() {
+  std::map<std::string, std::string> out;
+  for (const char* name : kNamespaces) out.emplace(name, link_of(std::string("/proc/self/ns/") + name));
+  return out;
+}
+
+Result<Inspection> inspect(pid_t pid, const std::map<std::string, std::string>& own) {
   Inspection out;
   const std::string proc = "/proc/" + std::to_string(pid) + "/";
   CLOCHE_TRY_ASSIGN(std::string status, sys::read_file(proc + "status", kTextLimit));
@@ -378,10 +384,9 @@ Result<Inspection> inspect(pid_t pid) {
   if (auto core = out.limits.find("Max core file size"); core != out.limits.end() && core->second.hard == "0") {
     if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
   }
-  for (const char* name : kNamespaces) {
+  for (const auto& [name, ours] : own) {
     const std::string theirs = link_of(proc + "ns/" + name);
-    if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name))
-      out.namespaces.emplace(name, theirs);
+    if (!theirs.empty() && theirs != ours) out.namespaces.emplace(name, theirs);
   }
   return out;
 }

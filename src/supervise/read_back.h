@@ -32,7 +32,9 @@ struct Inspection {
 };
 
 // Reads /proc of the process; `cgroup_files` is filled by the caller, who owns the leaf.
-Result<Inspection> inspect(pid_t pid);
+// `own` are the engine's namespaces, which can be read ahead.
+std::map<std::string, std::string> own_namespaces();
+Result<Inspection> inspect(pid_t pid, const std::map<std::string, std::string>& own);
 
 // Pure: judges an inspection against the plan.
 Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen);

@@ -230,7 +230,7 @@ TEST(Judge, AnEmptyInspectionNeverPasses) {
 }
 
 TEST(Inspect, ReadsALivingProcessAndFailsOnOneThatIsNot) {
-  auto seen = inspect(::getpid());
+  auto seen = inspect(::getpid(), own_namespaces());
   ASSERT_TRUE(seen) << seen.error().text();
   EXPECT_TRUE(seen->status.contains("NoNewPrivs"));
   EXPECT_TRUE(seen->limits.contains("Max open files"));
@@ -238,7 +238,7 @@ TEST(Inspect, ReadsALivingProcessAndFailsOnOneThatIsNot) {
   EXPECT_TRUE(seen->namespaces.empty()) << "our own namespaces do not differ from our own";
   EXPECT_EQ(seen->uid_map.find('\n'), std::string::npos);
   EXPECT_EQ(seen->uid_map.find("  "), std::string::npos);
-  EXPECT_FALSE(inspect(0x7fffffff));
+  EXPECT_FALSE(inspect(0x7fffffff, {}));
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
     fail_run(watched.error());
     kill_now();
   }
+  read_ahead();
 }
 
 Status Run::watch_everything() {
@@ -215,15 +216,21 @@ void Run::on_control() {
   }
 }
 
-Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) const {
-  CLOCHE_TRY_ASSIGN(Inspection seen, inspect(guest));
-  seen.probe = probe;
-  seen.host_uid = cell_.host_uid;
+// The leaf's own files, read back while the cell prepares itself: its settings are final, and the engine has time now.
+void Run::read_ahead() {
+  own_namespaces_ = own_namespaces();
   for (const CgroupSetting& setting : plan_.cgroup) {
     const std::string file = setting.file.empty() ? "cpuacct.usage" : setting.file;
-    if (auto text = cell_.cgroup.read(setting.controller, file)) seen.cgroup_files[file] = *text;
+    if (auto text = cell_.cgroup.read(setting.controller, file)) cgroup_files_[file] = *text;
   }
-  if (auto text = cell_.cgroup.read(Controller::kCpu, "cpu.stat")) seen.cgroup_files["cpu.stat"] = *text;
+  if (auto text = cell_.cgroup.read(Controller::kCpu, "cpu.stat")) cgroup_files_["cpu.stat"] = *text;
+}
+
+Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) const {
+  CLOCHE_TRY_ASSIGN(Inspection seen, inspect(guest, own_namespaces_));
+  seen.probe = probe;
+  seen.host_uid = cell_.host_uid;
+  seen.cgroup_files = cgroup_files_;
   // The limits are worth nothing if the guest-to-be is not in the group.
   for (const auto& [controller, path] : cell_.cgroup.directories()) {
     const bool v2 = seen.cgroups.contains("") && cell_.cgroup.directories().size() == 1;
@@ -287,6 +294,9 @@ void Run::on_failed(int step, int error) {
       e.hint = error == ELOOP ? fmt::format("{} leads through a symbolic link: grant the real path", failed.b)
                               : fmt::format("check that {} exists and that this user may reach it", failed.b);
     }
+  } else if (step == -3) {
+    e.message = "the cell could not enter its cgroup";
+    e.hint = "'cloche doctor' shows what is writable here";
   } else if (step == -2) {
     e.message = "cloche-init could not be executed";
     e.hint = "reinstall Cloche: cloche-init must be executable for everybody";

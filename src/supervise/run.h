@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -61,6 +62,7 @@ class Run {
   void on_cancel_readable();
   std::size_t meter(Ring& ring, std::uint64_t& total, std::string_view chunk);
 
+  void read_ahead();
   Result<std::vector<ReceiptLine>> read_receipt(int guest, std::uint32_t probe) const;
   void set_cause(OutcomeKind kind, std::string message);
   void fail_run(const Error& error);
@@ -79,6 +81,8 @@ class Run {
   Report report_;
   Cell cell_;
   bool has_cell_ = false;
+  std::map<std::string, std::string> cgroup_files_;
+  std::map<std::string, std::string> own_namespaces_;
   State state_ = State::kPreparing;
   bool cause_set_ = false;
   bool exit_seen_ = false;

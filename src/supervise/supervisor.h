@@ -32,6 +32,8 @@ class Supervisor {
   std::size_t active() const { return runs_.size(); }
   Poller& poller() { return *poller_; }
   const HostFacts& host() const { return host_; }
+  // Ahead of the first run, so that its exec overlaps with the planning. A failure shows when the run needs it.
+  void start_janitor() { (void)janitor_->start(); }
   // For a program that is about to end.
   void leave_janitor() { janitor_->leave(); }
   // Ends every run at once; their reports come from step().

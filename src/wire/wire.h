@@ -42,13 +42,13 @@ enum class StepKind : uint16_t {
   kIdentity,  // x: uid, y: gid, z: 1 when leaving real root (tier 0): groups go too, capabilities stay for now
   kKeyring,
   kRlimit,            // x: resource, y: value (soft and hard)
-  kAffinity,          // x: number of cpus
   kParentDeath,       // after the last credential change; then checks that the parent still lives
   kDropCapabilities,  // x: 1 if the bounding set must stay, for want of privilege
   kSubreaper,         // tier 0: orphans come to init
   kWorkDir,           // tier 0: a: host directory made by the engine, becomes the root of relative targets
   // From here on the steps belong to the process that becomes the guest.
   kGuestSession,  // x: 1 if a terminal was asked for
+  kAffinity,      // x: number of cpus; not for init, which would then wait for the guest to leave its cpu
   kNoNewPrivs,
   kLandlock,      // x: handled fs, y: handled net, z: scoped; rules follow
   kLandlockRule,  // a: path, x: allowed access, y: 1 if a missing path is no error, z: 1 if links are refused
@@ -88,8 +88,9 @@ struct SpecHeader {
   uint32_t tty;  // 1: make a pty and send the master back
   uint32_t tty_rows;
   uint32_t tty_cols;
-  uint32_t stdio_count;  // of the descriptors received after the spec, this many become 0, 1, 2, ...
-  uint32_t mount_count;  // detached mounts; those that do not fit the first message follow in kFds messages
+  uint32_t stdio_count;   // of the descriptors received after the spec, this many become 0, 1, 2, ...
+  uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which follow stdio
+  uint32_t mount_count;   // detached mounts; those that do not fit the first message follow in kFds messages
 };
 
 enum class MessageKind : uint32_t {
