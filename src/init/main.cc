@@ -123,7 +123,18 @@ void read_spec(Cell& cell) {
   }
 }
 
+// Whatever the engine's caller ignored or blocked ends here: an ignored SIGCHLD would keep init from ever hearing of
+// the guest's end. The kernel's own structure (handler, flags, restorer, mask) is used, because musl keeps 32 to 34 for
+// itself. Init stays deaf to everything but what it reads (SIGCHLD, the control socket); the guest opens its own mask.
+void reset_signals() {
+  const unsigned long standard[4] = {0, 0, 0, 0};
+  for (int signal = 1; signal < _NSIG; ++signal) syscall(SYS_rt_sigaction, signal, standard, nullptr, sizeof(uint64_t));
+  const uint64_t all = ~uint64_t{0};
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, nullptr, sizeof all);
+}
+
 [[noreturn]] void run_cell() {
+  reset_signals();
   Cell& cell = g_cell;
   fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
   wire::Message hello;
@@ -143,10 +154,6 @@ void read_spec(Cell& cell) {
   if (header.tty != 0) {
     if (int error = open_terminal(cell); error != 0) fail_step(-1, error);
   }
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  sigprocmask(SIG_SETMASK, &child, nullptr);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
   watch(guest);

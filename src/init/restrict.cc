@@ -143,13 +143,8 @@ int start_session(Cell& cell) {
       if (dup2(cell.fds[1 + i], static_cast<int>(i)) < 0) return errno;
     }
   }
-  struct sigaction standard;
-  memset(&standard, 0, sizeof standard);
-  standard.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < _NSIG; ++signal) sigaction(signal, &standard, nullptr);
-  sigset_t none;
-  sigemptyset(&none);
-  return status_of(sigprocmask(SIG_SETMASK, &none, nullptr));
+  const uint64_t none = 0;
+  return status_of(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none));
 }
 
 int begin_landlock(Cell& cell, const wire::Step& step) {

@@ -3,8 +3,10 @@ import glob
 import os
 import shutil
 import socket
+import subprocess
+import sys
 
-from cell import CellCase, HOST, STUBBORN, mark, output_of, processes_with
+from cell import CLOCHE, CellCase, HOST, LIMITS, STUBBORN, TIMEOUT, mark, output_of, processes_with
 
 TIER0 = ["--preset", "dev", "--tier", "process"]
 
@@ -102,6 +104,32 @@ class Reach(CellCase):
                 "print(sum(libc.inotify_init() >= 0 for _ in range(100)))\n")
         _, report = self.run_report(self.path("x.py", text))
         self.assertLessEqual(int(output_of(report)), 16)
+
+
+# Ignores and blocks every signal, the C libraries' own included, then becomes the command.
+DEAF = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+number = {"x86_64": (13, 14), "aarch64": (134, 135)}[os.uname().machine]
+action = (ctypes.c_ulong * 4)(1, 0, 0, 0)
+for signal in range(1, 65):
+    libc.syscall(number[0], signal, action, None, 8)
+libc.syscall(number[1], 2, ctypes.byref(ctypes.c_ulong(0xffffffffffffffff)), None, 8)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+class Signals(CellCase):
+    def test_C14_callers_signal_state_ends_at_the_cell(self):
+        # An ignored SIGCHLD must not keep init from hearing of the guest's end either.
+        for tier in ([], TIER0):
+            words = [CLOCHE, "run", *LIMITS, *tier, "--wall", "20s", "--", "sh", "-c", "exit 5"]
+            if not tier:
+                words[-1] = "grep -E 'SigBlk|SigIgn' /proc/self/status; exit 5"
+            done = subprocess.run([sys.executable, "-c", DEAF, *words], capture_output=True, timeout=TIMEOUT, check=False)
+            self.assertEqual(done.returncode, 5, done.stderr)
+            if not tier:
+                self.assertEqual(done.stdout.decode().split(), ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16])
 
 
 class Life(CellCase):
