@@ -32,6 +32,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
 endif()
 
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # libstdc++ 12 uses its own deprecated std::get_temporary_buffer in std::stable_sort.
+  add_compile_options(-Wno-deprecated-declarations)
+endif()
+
 if(CLOCHE_SANITIZE)
   set(CLOCHE_STATIC OFF)
   add_compile_options(-fsanitize=${CLOCHE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

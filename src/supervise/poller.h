@@ -30,7 +30,11 @@ class Poller {
 
    private:
     friend class Poller;
-    struct Slot;
+    struct Slot {
+      int fd = -1;
+      std::uint32_t events = 0;
+      Handler handler;
+    };
     Poller* poller_ = nullptr;
     std::unique_ptr<Slot> slot_;
   };
@@ -45,12 +49,6 @@ class Poller {
  private:
   Fd epoll_;
   std::vector<std::unique_ptr<Watch::Slot>> ended_;  // kept until the current round is over: events may point at them
-};
-
-struct Poller::Watch::Slot {
-  int fd = -1;
-  std::uint32_t events = 0;
-  Handler handler;  // empty: the watch has ended
 };
 
 }  // namespace cloche
