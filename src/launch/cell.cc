@@ -60,9 +60,10 @@ Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnS
   }
   Begun begun;
   Cell& cell = begun.cell;
-  // Version 2 has its cells born in the group, and bwrap must be in it before it forks. Otherwise the group is made while
-  // the child execs, and init enters it as its first act.
-  const bool enters_by_itself = context.host.cgroup.version == CgroupFacts::Version::kV1 && plan.backend != Backend::kBwrap;
+  // Version 2 has its cells born in the group, and bwrap must be in it before it forks. Otherwise the group is made
+  // while the child execs, and init enters it as its first act.
+  const bool enters_by_itself =
+      context.host.cgroup.version == CgroupFacts::Version::kV1 && plan.backend != Backend::kBwrap;
   const auto make_group = [&]() -> Status {
     if (plan.cgroup.empty()) return {};
     CLOCHE_TRY_ASSIGN(cell.cgroup, CgroupLeaf::make(context.host.cgroup, context.id, plan.cgroup, context.janitor));

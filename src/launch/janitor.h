@@ -31,7 +31,6 @@ class Janitor {
   Status start();
 
  private:
-
   std::string init_path_;
   std::size_t watched_ = 0;
   Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that
