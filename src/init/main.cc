@@ -58,6 +58,8 @@ int become_guest(void* argument) {
       continue;
     }
     if (chdir(cell.spec.text(step.b)) != 0) fail_step(static_cast<int32_t>(i), errno);
+    // Before the engine is told: its receipt says that this succeeded. The control socket stays usable until the exec.
+    if (syscall(kSysCloseRange, 3, ~0u, kCloseRangeCloexec) != 0) fail_step(static_cast<int32_t>(i), errno);
     wire::Message message;
     memset(&message, 0, sizeof message);
     message.kind = wire::MessageKind::kReady;
@@ -65,7 +67,6 @@ int become_guest(void* argument) {
     send_message(message, -1);
     uint32_t none = 0;
     if (receive_message(message, nullptr, 0, none) != 0 || message.kind != wire::MessageKind::kGo) _exit(125);
-    if (syscall(kSysCloseRange, 3, ~0u, kCloseRangeCloexec) != 0) fail_step(static_cast<int32_t>(i), errno);
     execve(cell.spec.text(step.a), g_argv, g_argv + header.argc + 1);
     fail_step(static_cast<int32_t>(i), errno);
   }
