@@ -46,7 +46,7 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   if (named.id == "plan") named.id = make_run_id();
   auto supervisor = Supervisor::make(host, start_cell);
   if (!supervisor) return refusal(named, policy, supervisor.error());
-  if (host.init && host.cgroup.version != CgroupFacts::Version::kNone) (*supervisor)->start_janitor();
+  if (host.init && host.cgroup.version == CgroupFacts::Version::kV1) (*supervisor)->start_janitor();
   auto plan = make_plan(policy, named, host);
   if (!plan) return refusal(named, policy, plan.error());
   std::optional<Report> report;

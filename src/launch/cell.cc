@@ -70,7 +70,8 @@ Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnS
     CLOCHE_TRY_ASSIGN(cell.doors, cell.cgroup.open_doors());
     return {};
   };
-  if (!plan.cgroup.empty()) CLOCHE_TRY(context.janitor.start());
+  // Not under version 2: a janitor in the engine's own group would keep that group from passing its controllers on.
+  if (enters_by_itself && !plan.cgroup.empty()) CLOCHE_TRY(context.janitor.start());
   if (!enters_by_itself) CLOCHE_TRY(make_group());
   CLOCHE_TRY_ASSIGN(sys::Pipe in, sys::make_pipe());
   CLOCHE_TRY_ASSIGN(sys::Pipe out, sys::make_pipe());
