@@ -25,9 +25,20 @@ class Spec {
   const char* area_ = nullptr;
 };
 
+// Sorts the time since the last change of phase.
+struct Stopwatch {
+  wire::Phase phase = wire::kWaiting;
+  uint64_t since = 0;
+  uint32_t took[wire::kPhases] = {};
+
+  void enter(wire::Phase next);
+};
+// CLOCK_MONOTONIC in nanoseconds.
+uint64_t now();
+
 struct Cell {
   Spec spec;
-  int fds[wire::kMaxFds];  // as received: spec, stdio, detached mounts
+  int fds[wire::kMaxFds];  // as received: spec, v1 groups, detached mounts
   uint32_t fd_count = 0;
   int root_fd = -1;  // the new root's mount
   int scratch_fd = -1;
@@ -36,6 +47,7 @@ struct Cell {
   int landlock_fd = -1;
   int tty_slave = -1;
   uint32_t probe = 0;  // wire::ProbeBits
+  Stopwatch watch;
 };
 
 int run_mount_step(Cell& cell, const wire::Step& step);     // kNewRoot … kRootReadOnly

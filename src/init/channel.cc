@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "init/cell.h"
 #include "init/kernel.h"
@@ -29,6 +30,20 @@ int Spec::map(int memfd, Spec& out) {
   out.args_ = reinterpret_cast<const uint32_t*>(bytes + steps_end);
   out.area_ = bytes + h.area_offset;
   return 0;
+}
+
+uint64_t now() {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+void Stopwatch::enter(wire::Phase next) {
+  if (next == phase) return;
+  const uint64_t time = now();
+  took[phase] += static_cast<uint32_t>(time - since);
+  since = time;
+  phase = next;
 }
 
 void send_message(const wire::Message& message, int fd) {

@@ -22,6 +22,42 @@ char g_guest_stack[32 * 1024] __attribute__((aligned(16)));
 
 bool is_guest_step(wire::StepKind kind) { return kind >= wire::StepKind::kGuestSession; }
 
+wire::Phase phase_of(wire::StepKind kind) {
+  using wire::StepKind;
+  if (kind <= StepKind::kLoopbackUp) return wire::kNames;
+  if (kind <= StepKind::kRootReadOnly) return wire::kMounting;
+  if (kind < StepKind::kLandlock) return wire::kLimiting;
+  return kind < StepKind::kFilter ? wire::kLandlocking : wire::kFiltering;
+}
+
+// The second spec: what to exec, and with which descriptors. The walls stand; this code has a guest's rights.
+void exec_guest(Cell& cell, int32_t index) {
+  wire::Message message;
+  int fds[4];
+  uint32_t count = 0;
+  if (receive_message(message, fds, 4, count) != 0 || message.kind != wire::MessageKind::kGo) _exit(125);
+  Spec spec;
+  if (count < 1) fail_step(index, EPROTO);
+  if (int error = Spec::map(fds[0], spec); error != 0) fail_step(index, error);
+  const wire::SpecHeader& header = spec.header();
+  const bool has_terminal = cell.tty_slave >= 0;
+  if (header.step_count != 1 || header.stdio_count != (has_terminal ? 0 : 3) || count != 1 + header.stdio_count) {
+    fail_step(index, EPROTO);
+  }
+  for (uint32_t i = 0; i < header.stdio_count; ++i) {
+    if (dup2(fds[1 + i], static_cast<int>(i)) < 0) fail_step(index, errno);
+  }
+  const wire::Step& step = spec.step(0);
+  if (chdir(spec.text(step.b)) != 0) fail_step(index, errno);
+  // argv, its end, envp, its end; g_argv is zeroed.
+  for (uint32_t i = 0; i < header.argc; ++i) g_argv[i] = const_cast<char*>(spec.text(spec.args()[i]));
+  for (uint32_t i = 0; i < header.envc; ++i) {
+    g_argv[header.argc + 1 + i] = const_cast<char*>(spec.text(spec.args()[header.argc + i]));
+  }
+  execve(spec.text(step.a), g_argv, g_argv + header.argc + 1);
+  fail_step(index, errno);
+}
+
 int run_step(Cell& cell, const wire::Step& step) {
   using wire::StepKind;
   switch (step.kind) {
@@ -53,24 +89,25 @@ int become_guest(void* argument) {
   for (uint32_t i = 0; i < header.step_count; ++i) {
     const wire::Step& step = cell.spec.step(i);
     if (!is_guest_step(step.kind)) continue;
+    cell.watch.enter(phase_of(step.kind));
     if (step.kind != wire::StepKind::kExec) {
       if (int error = run_guest_step(cell, step); error != 0) fail_step(static_cast<int32_t>(i), error);
       continue;
     }
-    if (chdir(cell.spec.text(step.b)) != 0) fail_step(static_cast<int32_t>(i), errno);
-    // Before the engine is told: its receipt says that this succeeded. The control socket stays usable until the exec.
+    // Before the engine is told: its receipt says that this succeeded. The control socket stays usable until the exec,
+    // and what comes with kGo closes itself too.
     if (syscall(kSysCloseRange, 3, ~0u, kCloseRangeCloexec) != 0) fail_step(static_cast<int32_t>(i), errno);
     wire::Message message;
     memset(&message, 0, sizeof message);
     message.kind = wire::MessageKind::kReady;
     message.probe = cell.probe;
+    cell.watch.enter(wire::kWaiting);
+    memcpy(message.took, cell.watch.took, sizeof message.took);
+    message.stamp = cell.watch.since;
     send_message(message, -1);
-    uint32_t none = 0;
-    if (receive_message(message, nullptr, 0, none) != 0 || message.kind != wire::MessageKind::kGo) _exit(125);
-    execve(cell.spec.text(step.a), g_argv, g_argv + header.argc + 1);
-    fail_step(static_cast<int32_t>(i), errno);
+    exec_guest(cell, static_cast<int32_t>(i));
   }
-  fail_step(-1, EPROTO);
+  fail_step(wire::kReadingSpec, EPROTO);
 }
 
 // The cell's own terminal: its master goes to the engine, its slave to the guest.
@@ -99,28 +136,26 @@ int open_terminal(Cell& cell) {
 void read_spec(Cell& cell) {
   wire::Message message;
   if (int error = receive_message(message, cell.fds, wire::kMaxFds, cell.fd_count); error != 0) _exit(125);
-  if (message.kind != wire::MessageKind::kSpec || cell.fd_count < 1) fail_step(-1, EPROTO);
-  if (int error = Spec::map(cell.fds[0], cell.spec); error != 0) fail_step(-1, error);
+  if (message.kind != wire::MessageKind::kSpec || cell.fd_count < 1) fail_step(wire::kReadingSpec, EPROTO);
+  if (int error = Spec::map(cell.fds[0], cell.spec); error != 0) fail_step(wire::kReadingSpec, error);
   close(cell.fds[0]);
   const wire::SpecHeader& header = cell.spec.header();
-  uint32_t expected = 1 + header.stdio_count + header.cgroup_count + header.mount_count;
-  if (header.stdio_count > 3 || expected > wire::kMaxFds) fail_step(-1, EBADF);
+  uint32_t expected = 1 + header.cgroup_count + header.mount_count;
+  if (header.cgroup_count > wire::kMaxFds || header.mount_count > wire::kMaxFds || expected > wire::kMaxFds) {
+    fail_step(wire::kReadingSpec, EBADF);
+  }
   while (cell.fd_count < expected) {
     uint32_t more = 0;
     int error = receive_message(message, cell.fds + cell.fd_count, wire::kMaxFds - cell.fd_count, more);
-    if (error != 0 || more == 0) fail_step(-1, error != 0 ? error : EPROTO);
+    if (error != 0 || more == 0) fail_step(wire::kReadingSpec, error != 0 ? error : EPROTO);
     cell.fd_count += more;
   }
+  cell.watch.enter(wire::kLimiting);
   // A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for
   // one, for milliseconds. Before anything else, so that nothing this process makes is ever outside.
   for (uint32_t i = 0; i < header.cgroup_count; ++i) {
-    if (write(cell.fds[1 + header.stdio_count + i], "0", 1) != 1) fail_step(-3, errno);
-    close(cell.fds[1 + header.stdio_count + i]);
-  }
-  // argv, its end, envp, its end; g_argv is zeroed.
-  for (uint32_t i = 0; i < header.argc; ++i) g_argv[i] = const_cast<char*>(cell.spec.text(cell.spec.args()[i]));
-  for (uint32_t i = 0; i < header.envc; ++i) {
-    g_argv[header.argc + 1 + i] = const_cast<char*>(cell.spec.text(cell.spec.args()[header.argc + i]));
+    if (write(cell.fds[1 + i], "0", 1) != 1) fail_step(wire::kEntryOfCgroup, errno);
+    close(cell.fds[1 + i]);
   }
 }
 
@@ -135,12 +170,14 @@ void reset_signals() {
 }
 
 [[noreturn]] void run_cell() {
-  reset_signals();
   Cell& cell = g_cell;
+  cell.watch.since = now();
+  reset_signals();
   fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
   wire::Message hello;
   memset(&hello, 0, sizeof hello);
   hello.kind = wire::MessageKind::kHello;
+  hello.stamp = cell.watch.since;
   send_message(hello, -1);
   read_spec(cell);
   // From here on nothing of this process can be read or traced through /proc, by the guest least of all. Not before:
@@ -150,10 +187,11 @@ void reset_signals() {
   for (uint32_t i = 0; i < header.step_count; ++i) {
     const wire::Step& step = cell.spec.step(i);
     if (is_guest_step(step.kind)) continue;
+    cell.watch.enter(phase_of(step.kind));
     if (int error = run_step(cell, step); error != 0) fail_step(static_cast<int32_t>(i), error);
   }
   if (header.tty != 0) {
-    if (int error = open_terminal(cell); error != 0) fail_step(-1, error);
+    if (int error = open_terminal(cell); error != 0) fail_step(wire::kReadingSpec, error);
   }
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);

@@ -304,7 +304,7 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
     case StepKind::kBind:
       return bind(cell, step);
     case StepKind::kBindFd: {
-      uint64_t index = 1 + cell.spec.header().stdio_count + cell.spec.header().cgroup_count + step.y;
+      uint64_t index = 1 + cell.spec.header().cgroup_count + step.y;
       if (index >= cell.fd_count) return EBADF;
       int tree = cell.fds[index];
       cell.fds[index] = -1;

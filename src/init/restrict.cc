@@ -67,8 +67,8 @@ int change_identity(long uid, long gid, bool leaving_root) {
 
 // Set after the last change of credentials, because each change clears it. The parent is outside this pid namespace,
 // so getppid() is of no use: the control socket tells whether it still lives.
-int die_with_parent() {
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+int die_with_parent(bool leased) {
+  if (!leased && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   struct pollfd control = {wire::kControlFd, 0, 0};
   if (poll(&control, 1, 0) < 0) return errno;
   return (control.revents & (POLLHUP | POLLERR)) != 0 ? EPIPE : 0;
@@ -137,10 +137,6 @@ int start_session(Cell& cell) {
     if (ioctl(cell.tty_slave, TIOCSCTTY, 0) != 0) return errno;
     for (int fd = 0; fd < 3; ++fd) {
       if (dup2(cell.tty_slave, fd) < 0) return errno;
-    }
-  } else {
-    for (uint32_t i = 0; i < cell.spec.header().stdio_count; ++i) {
-      if (dup2(cell.fds[1 + i], static_cast<int>(i)) < 0) return errno;
     }
   }
   const uint64_t none = 0;
@@ -222,7 +218,7 @@ int run_identity_step(Cell& cell, const wire::Step& step) {
     case StepKind::kRlimit:
       return set_rlimit(step);
     case StepKind::kParentDeath:
-      return die_with_parent();
+      return die_with_parent(cell.spec.header().leased != 0);
     case StepKind::kDropCapabilities:
       return drop_capabilities(step.x != 0);
     case StepKind::kSubreaper:
@@ -255,7 +251,7 @@ void run_dropped(char** args) {
     execve(args[1], args + 1, no_environment);
     error = errno;
   }
-  fail_step(-2, error);
+  fail_step(wire::kExecOfInit, error);
 }
 
 int run_guest_step(Cell& cell, const wire::Step& step) {

@@ -130,6 +130,7 @@ void tell_exit(int status) {
   memset(&message, 0, sizeof message);
   message.kind = wire::MessageKind::kExited;
   message.status = status;
+  message.stamp = now();
   struct statfs scratch;
   if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic &&
       (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
@@ -159,6 +160,7 @@ void watch(int guest_pid) {
   wire::Message message;
   memset(&message, 0, sizeof message);
   message.kind = wire::MessageKind::kStarted;
+  message.stamp = now();
   send_message(message, -1);
   for (;;) {
     reap();

@@ -53,13 +53,12 @@ Status WorkDirectory::remove() {
   return removed;
 }
 
-Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec) {
+Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec) {
   // Whichever backend mounts or allows them: a link that somebody planted must not decide what is granted.
   for (const std::string& path : plan.grants) {
     if (auto place = sys::open_without_symlinks(path); !place) return std::unexpected(place.error());
   }
-  Begun begun;
-  Cell& cell = begun.cell;
+  Cell cell;
   // Version 2 has its cells born in the group, and bwrap must be in it before it forks. Otherwise the group is made
   // while the child execs, and init enters it as its first act.
   const bool enters_by_itself =
@@ -73,25 +72,33 @@ Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnS
   // Not under version 2: a janitor in the engine's own group would keep that group from passing its controllers on.
   if (enters_by_itself && !plan.cgroup.empty()) CLOCHE_TRY(context.janitor.start());
   if (!enters_by_itself) CLOCHE_TRY(make_group());
+  if (context.early != nullptr && context.early->pidfd.valid() && plan.backend == Backend::kNamespace) {
+    cell.process = std::move(*context.early);
+  } else {
+    SpawnSpec inside = spec;
+    if (cell.doors.v2.valid()) inside.cgroup_fd = cell.doors.v2.get();
+    for (const Fd& tasks : cell.doors.v1_tasks) inside.cgroup_tasks.push_back(tasks.get());
+    CLOCHE_TRY_ASSIGN(cell.process, spawn(inside));
+  }
+  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
+  if (enters_by_itself) CLOCHE_TRY(make_group());
+  return cell;
+}
+
+Status make_stdio(Cell& cell, bool pass_stdin) {
   CLOCHE_TRY_ASSIGN(sys::Pipe in, sys::make_pipe());
   CLOCHE_TRY_ASSIGN(sys::Pipe out, sys::make_pipe());
   CLOCHE_TRY_ASSIGN(sys::Pipe err, sys::make_pipe());
-  begun.stdio.push_back(std::move(in.read));
-  begun.stdio.push_back(std::move(out.write));
-  begun.stdio.push_back(std::move(err.write));
+  cell.stdio.push_back(std::move(in.read));
+  cell.stdio.push_back(std::move(out.write));
+  cell.stdio.push_back(std::move(err.write));
   cell.out = std::move(out.read);
   cell.err = std::move(err.read);
-  // Dropping the write end is what makes an unasked-for stdin empty.
-  if (context.pass_stdin) cell.in = std::move(in.write);
+  if (pass_stdin) cell.in = std::move(in.write);
   for (const Fd* fd : {&cell.out, &cell.err, &cell.in}) {
     if (fd->valid()) CLOCHE_TRY(sys::set_nonblocking(fd->get()));
   }
-  SpawnSpec inside = spec;
-  if (cell.doors.v2.valid()) inside.cgroup_fd = cell.doors.v2.get();
-  for (const Fd& tasks : cell.doors.v1_tasks) inside.cgroup_tasks.push_back(tasks.get());
-  CLOCHE_TRY_ASSIGN(cell.process, spawn(inside));
-  if (enters_by_itself) CLOCHE_TRY(make_group());
-  return begun;
+  return {};
 }
 
 Status await_hello(Cell& cell) {
@@ -102,37 +109,52 @@ Status await_hello(Cell& cell) {
   wire::Message message{};
   CLOCHE_TRY_ASSIGN(std::optional<sys::Received> received,
                     sys::receive_bytes(cell.process.control.get(), &message, sizeof message));
-  if (received && received->size == sizeof message && message.kind == wire::MessageKind::kHello) return {};
-  const int error = received && message.kind == wire::MessageKind::kFailed ? message.error : ETIMEDOUT;
-  return fail_errno(error, "init", "cloche-init could not be started",
-                    "reinstall Cloche: cloche-init must be executable for everybody");
+  if (received && received->size == sizeof message && message.kind == wire::MessageKind::kHello) {
+    cell.greeted = message.stamp;
+    return {};
+  }
+  const bool told = received && message.kind == wire::MessageKind::kFailed;
+  return std::unexpected(spawn_failure(told ? message.step : wire::kExecOfInit, told ? message.error : ETIMEDOUT));
 }
 
-Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, const std::vector<Fd>& mounts) {
+Status send_spec(const Plan& plan, const LaunchContext& context, Cell& cell, const std::vector<Fd>& mounts) {
   EncodeOptions options;
   options.tty_rows = context.tty_rows;
   options.tty_cols = context.tty_cols;
-  options.host_uid = begun.cell.host_uid;
-  if (plan.backend != Backend::kBwrap) options.cgroup_count = static_cast<unsigned>(begun.cell.doors.v1_tasks.size());
-  CLOCHE_TRY_ASSIGN(Fd spec, sys::make_memfd("cloche-spec", encode(plan, options)));
-  std::vector<int> fds{spec.get()};
-  for (const Fd& fd : begun.stdio) fds.push_back(fd.get());
+  options.host_uid = cell.host_uid;
+  options.leased = cell.process.leased;
+  if (plan.backend != Backend::kBwrap) options.cgroup_count = static_cast<unsigned>(cell.doors.v1_tasks.size());
+  std::vector<int> fds;
   if (plan.backend != Backend::kBwrap) {
-    for (const Fd& tasks : begun.cell.doors.v1_tasks) fds.push_back(tasks.get());
+    for (const Fd& tasks : cell.doors.v1_tasks) fds.push_back(tasks.get());
   }
   for (const Fd& fd : mounts) fds.push_back(fd.get());
-  const Fd& control = begun.cell.process.control;
+  return send_spec_bytes(cell.process.control, encode(plan, options), std::move(fds));
+}
+
+Status send_spec_bytes(const Fd& control, const std::string& bytes, std::vector<int> fds) {
+  CLOCHE_TRY_ASSIGN(Fd spec, sys::make_memfd("cloche-spec", bytes));
+  fds.insert(fds.begin(), spec.get());
   for (std::size_t at = 0; at < fds.size(); at += wire::kMaxFdsPerMessage) {
     const std::size_t end = std::min<std::size_t>(at + wire::kMaxFdsPerMessage, fds.size());
     CLOCHE_TRY(send(control, at == 0 ? wire::MessageKind::kSpec : wire::MessageKind::kFds, 0,
                     std::vector<int>(fds.begin() + static_cast<std::ptrdiff_t>(at),
                                      fds.begin() + static_cast<std::ptrdiff_t>(end))));
   }
-  begun.stdio.clear();
   return {};
 }
 
-Status send_go(const Cell& cell) { return send(cell.process.control, wire::MessageKind::kGo, 0, {}); }
+Status send_go(const Plan& plan, Cell& cell) {
+  CLOCHE_TRY_ASSIGN(Fd exec, sys::make_memfd("cloche-exec", encode_exec(plan)));
+  std::vector<int> fds{exec.get()};
+  if (!plan.tty) {
+    for (const Fd& fd : cell.stdio) fds.push_back(fd.get());
+  }
+  Status sent = send(cell.process.control, wire::MessageKind::kGo, 0, fds);
+  // The guest's ends are its own now: their closing must be seen here.
+  cell.stdio.clear();
+  return sent;
+}
 
 Status send_terminate(const Cell& cell, int signal) {
   return send(cell.process.control, wire::MessageKind::kTerminate, signal, {});

@@ -23,6 +23,7 @@ struct LaunchContext {
   bool pass_stdin = false;  // a pipe instead of an empty stdin
   unsigned tty_rows = 24;
   unsigned tty_cols = 80;
+  Spawned* early = nullptr;  // a first process that was started before there was a plan; taken if it fits
 };
 
 // Owns a directory on the host until the run is over.
@@ -51,24 +52,25 @@ struct Cell {
   Fd out;  // read ends of the guest's stdout and stderr
   Fd err;
   Fd in;                       // write end of its stdin, if asked for
+  std::vector<Fd> stdio;       // the guest's ends, until it gets them
   std::uint32_t host_uid = 0;  // the guest's, on the host
+  std::uint64_t greeted = 0;   // when init began, if its first message was taken before the run's loop saw it
 };
 
 // Cgroup with its limits, pipes, the first process in its namespaces and in the cgroup.
-struct Begun {
-  Cell cell;
-  std::vector<Fd> stdio;  // the guest's ends
-};
-Result<Begun> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec);
+Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec);
+Status make_stdio(Cell& cell, bool pass_stdin);
 
 // Waits until init has been exec'd: an ordinary user cannot write the id maps of a process that still shares the
 // memory of a non-dumpable engine.
 Status await_hello(Cell& cell);
 
 // Hands init the steps and the descriptors; from here on it works by itself.
-Status send_spec(const Plan& plan, const LaunchContext& context, Begun& begun, const std::vector<Fd>& mounts);
+Status send_spec(const Plan& plan, const LaunchContext& context, Cell& cell, const std::vector<Fd>& mounts);
+Status send_spec_bytes(const Fd& control, const std::string& bytes, std::vector<int> fds);
 
-Status send_go(const Cell& cell);
+// Hands the guest-to-be what it becomes, with its stdin, stdout and stderr.
+Status send_go(const Plan& plan, Cell& cell);
 Status send_terminate(const Cell& cell, int signal);
 
 }  // namespace cloche

@@ -32,16 +32,34 @@ void append(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+std::string assemble(wire::SpecHeader header, const std::string& steps, const std::string& args, const Area& area) {
+  std::size_t area_offset = sizeof header + steps.size() + args.size();
+  const std::size_t padding = (8 - area_offset % 8) % 8;
+  area_offset += padding;
+  header.magic = wire::kMagic;
+  header.area_offset = static_cast<std::uint32_t>(area_offset);
+  header.total_size = static_cast<std::uint32_t>(area_offset + area.bytes().size());
+  std::string out;
+  out.reserve(header.total_size);
+  append(out, header);
+  out += steps;
+  out += args;
+  out.append(padding, '\0');
+  out += area.bytes();
+  return out;
+}
+
 }  // namespace
 
 std::string encode(const Plan& plan, const EncodeOptions& options) {
   Area area;
   std::string steps;
   for (const Step& step : plan.steps) {
+    const bool exec = step.kind == wire::StepKind::kExec;
     wire::Step out{};
     out.kind = step.kind;
-    out.a = area.text(step.a);
-    out.b = area.text(step.b);
+    out.a = exec ? wire::kNoString : area.text(step.a);
+    out.b = exec ? wire::kNoString : area.text(step.b);
     out.x = step.x;
     out.y = step.y;
     out.z = step.z;
@@ -52,35 +70,34 @@ std::string encode(const Plan& plan, const EncodeOptions& options) {
     }
     append(steps, out);
   }
-  std::string args;
-  for (const std::string& s : plan.argv) append(args, area.text(s));
-  for (const auto& [name, value] : plan.env) append(args, area.text(name + "=" + value));
-
   wire::SpecHeader header{};
-  header.magic = wire::kMagic;
   header.step_count = static_cast<std::uint32_t>(plan.steps.size());
-  header.argc = static_cast<std::uint32_t>(plan.argv.size());
-  header.envc = static_cast<std::uint32_t>(plan.env.size());
-  std::size_t area_offset = sizeof header + steps.size() + args.size();
-  const std::size_t padding = (8 - area_offset % 8) % 8;
-  area_offset += padding;
-  header.area_offset = static_cast<std::uint32_t>(area_offset);
-  header.total_size = static_cast<std::uint32_t>(area_offset + area.bytes().size());
   header.tty = plan.tty ? 1 : 0;
   header.tty_rows = options.tty_rows;
   header.tty_cols = options.tty_cols;
-  header.stdio_count = options.stdio_count;
   header.cgroup_count = options.cgroup_count;
   header.mount_count = static_cast<std::uint32_t>(plan.host_mounts.size());
+  header.leased = options.leased ? 1 : 0;
+  return assemble(header, steps, {}, area);
+}
 
-  std::string out;
-  out.reserve(header.total_size);
-  append(out, header);
-  out += steps;
-  out += args;
-  out.append(padding, '\0');
-  out += area.bytes();
-  return out;
+std::string encode_exec(const Plan& plan) {
+  Area area;
+  wire::Step step{};
+  step.kind = wire::StepKind::kExec;
+  step.a = area.text(plan.program);
+  step.b = area.text(plan.cwd);
+  std::string steps;
+  append(steps, step);
+  std::string args;
+  for (const std::string& s : plan.argv) append(args, area.text(s));
+  for (const auto& [name, value] : plan.env) append(args, area.text(name + "=" + value));
+  wire::SpecHeader header{};
+  header.step_count = 1;
+  header.argc = static_cast<std::uint32_t>(plan.argv.size());
+  header.envc = static_cast<std::uint32_t>(plan.env.size());
+  header.stdio_count = plan.tty ? 0 : 3;
+  return assemble(header, steps, args, area);
 }
 
 }  // namespace cloche

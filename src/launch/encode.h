@@ -11,11 +11,14 @@ namespace cloche {
 struct EncodeOptions {
   unsigned tty_rows = 24;
   unsigned tty_cols = 80;
-  unsigned stdio_count = 3;
   unsigned cgroup_count = 0;
   std::uint32_t host_uid = 0;  // for a step that leaves real root (tier 0)
+  bool leased = false;         // init's parent is a keeper
 };
 
+// The cell: every step, but nothing of what will run in it. Two runs that differ only in that have the same bytes.
 std::string encode(const Plan& plan, const EncodeOptions& options);
+// What runs: program, working directory, arguments, environment.
+std::string encode_exec(const Plan& plan);
 
 }  // namespace cloche

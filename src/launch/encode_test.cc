@@ -79,29 +79,56 @@ TEST(Encode, WhatIsReadIsWhatWasPlanned) {
       const Step& planned = plan.steps[i];
       const wire::Step step = reader.step(i);
       EXPECT_EQ(step.kind, planned.kind);
-      EXPECT_EQ(reader.text(step.a), planned.a);
-      EXPECT_EQ(reader.text(step.b), planned.b);
+      const bool exec = step.kind == wire::StepKind::kExec;
+      EXPECT_EQ(exec ? std::string() : reader.text(step.a), exec ? std::string() : planned.a);
+      EXPECT_EQ(exec ? std::string() : reader.text(step.b), exec ? std::string() : planned.b);
       EXPECT_EQ(step.x, planned.x);
       EXPECT_EQ(step.y, planned.y);
       EXPECT_EQ(step.z, planned.z);
       EXPECT_EQ(reader.data(step), planned.data) << describe(planned);
     }
-    ASSERT_EQ(reader.header().argc, plan.argv.size());
-    for (std::size_t i = 0; i < plan.argv.size(); ++i) EXPECT_EQ(reader.text(reader.word(i)), plan.argv[i]);
-    ASSERT_EQ(reader.header().envc, plan.env.size());
-    for (std::size_t i = 0; i < plan.env.size(); ++i) {
-      const auto& [name, value] = plan.env[i];
-      EXPECT_EQ(reader.text(reader.word(plan.argv.size() + i)), name + "=" + value);
-    }
     EXPECT_EQ(reader.header().mount_count, plan.host_mounts.size());
   }
+}
+
+TEST(Encode, WhatRunsTravelsByItself) {
+  Plan plan = sample_plan(samples::root_v1());
+  const Reader reader(encode_exec(plan));
+  ASSERT_TRUE(reader.whole());
+  ASSERT_EQ(reader.header().step_count, 1u);
+  EXPECT_EQ(reader.step(0).kind, wire::StepKind::kExec);
+  EXPECT_EQ(reader.text(reader.step(0).a), plan.program);
+  EXPECT_EQ(reader.text(reader.step(0).b), plan.cwd);
+  EXPECT_EQ(reader.header().stdio_count, 3u);
+  ASSERT_EQ(reader.header().argc, plan.argv.size());
+  for (std::size_t i = 0; i < plan.argv.size(); ++i) EXPECT_EQ(reader.text(reader.word(i)), plan.argv[i]);
+  ASSERT_EQ(reader.header().envc, plan.env.size());
+  for (std::size_t i = 0; i < plan.env.size(); ++i) {
+    const auto& [name, value] = plan.env[i];
+    EXPECT_EQ(reader.text(reader.word(plan.argv.size() + i)), name + "=" + value);
+  }
+  plan.tty = true;
+  EXPECT_EQ(Reader(encode_exec(plan)).header().stdio_count, 0u);
+}
+
+TEST(Encode, TwoProgramsInOneKindOfCellHaveTheSameBytes) {
+  const Plan plan = sample_plan(samples::root_v1());
+  Plan other = plan;
+  other.argv = {"/bin/false", "x"};
+  other.program = "/bin/false";
+  other.cwd = "/tmp";
+  other.steps.back().a = other.program;
+  other.steps.back().b = other.cwd;
+  other.env.emplace_back("MORE", "1");
+  EXPECT_EQ(encode(plan, {}), encode(other, {}));
+  EXPECT_NE(encode_exec(plan), encode_exec(other));
 }
 
 TEST(Encode, DataLiesOnEightBytes) {
   // Each argument more shifts what follows; the filter must stay where the kernel can read it in place.
   Plan plan = sample_plan(samples::v2_session());
   for (int i = 0; i < 9; ++i) {
-    plan.argv.emplace_back(static_cast<std::size_t>(i), 'x');
+    plan.steps.front().a.assign(static_cast<std::size_t>(i), 'x');
     const Reader reader(encode(plan, {}));
     ASSERT_TRUE(reader.whole());
     EXPECT_EQ(reader.header().area_offset % 8, 0u);
@@ -133,11 +160,10 @@ TEST(Encode, TheUidOfTierZeroIsFilledInAtLaunch) {
 TEST(Encode, TheTerminalsSizeTravels) {
   Plan plan = sample_plan(samples::v2_session());
   plan.tty = true;
-  const Reader reader(encode(plan, {.tty_rows = 50, .tty_cols = 132, .stdio_count = 0}));
+  const Reader reader(encode(plan, {.tty_rows = 50, .tty_cols = 132}));
   EXPECT_EQ(reader.header().tty, 1u);
   EXPECT_EQ(reader.header().tty_rows, 50u);
   EXPECT_EQ(reader.header().tty_cols, 132u);
-  EXPECT_EQ(reader.header().stdio_count, 0u);
 }
 
 TEST(Encode, AnEmptyPlanIsAWholeSpec) {

@@ -45,7 +45,7 @@ Result<Fd> make_map_namespace(const Owner& owner, std::uint32_t guest, const std
   pollfd ended{holder.pidfd.get(), POLLIN, 0};
   while (::poll(&ended, 1, 5'000) < 0 && errno == EINTR) {
   }
-  (void)try_reap(holder.pidfd);
+  (void)try_reap(holder);
   CLOCHE_TRY(mapped);
   return fd;
 }

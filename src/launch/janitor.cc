@@ -61,7 +61,7 @@ Janitor::~Janitor() {
   pollfd ended{process_.pidfd.get(), POLLIN, 0};
   while (::poll(&ended, 1, 12'000) < 0 && errno == EINTR) {
   }
-  if (!try_reap(process_.pidfd)) process_.pidfd.reset();
+  if (!try_reap(process_)) process_.pidfd.reset();
 }
 
 }  // namespace cloche

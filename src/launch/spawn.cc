@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 
 #include "sys/channel.h"
 #include "sys/file.h"
+#include "wire/wire.h"
 
 namespace cloche {
 namespace {
@@ -23,6 +25,9 @@ constexpr std::uint64_t bit(int cap) { return 1ull << cap; }
 // What init's steps need until kDropCapabilities; all of them count in the cell's own user namespace only.
 constexpr std::uint64_t kInitCaps = bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) |
                                     bit(CAP_NET_ADMIN) | bit(CAP_SYS_RESOURCE);
+
+// A process cannot enter a new pid namespace later, and the others are to belong to its user namespace.
+constexpr std::uint64_t kAtBirth = CLONE_NEWUSER | CLONE_NEWPID;
 
 // While the child shares our memory, no handler of the host program may run in it.
 class BlockSignals {
@@ -93,6 +98,7 @@ Spawned& Spawned::operator=(Spawned&& other) noexcept {
   if (this != &other) {
     end();
     pid = other.pid;
+    leased = other.leased;
     pidfd = std::move(other.pidfd);
     control = std::move(other.control);
     stack = std::move(other.stack);
@@ -107,7 +113,7 @@ void Spawned::end() {
   ::syscall(kPidfdSendSignal, pidfd.get(), SIGKILL, nullptr, 0);
   siginfo_t info{};
   constexpr auto kPidfd = static_cast<idtype_t>(3);
-  while (::waitid(kPidfd, static_cast<id_t>(pidfd.get()), &info, WEXITED | __WALL) != 0 && errno == EINTR) {
+  while (!leased && ::waitid(kPidfd, static_cast<id_t>(pidfd.get()), &info, WEXITED | __WALL) != 0 && errno == EINTR) {
   }
   pidfd.reset();
 }
@@ -139,13 +145,15 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
                   .keep_count = static_cast<int>(memory.keep_numbers.size()),
                   .cgroups = memory.cgroup_tasks.data(),
                   .cgroup_count = static_cast<int>(memory.cgroup_tasks.size()),
+                  .unshare = own_user_namespace ? spec.namespaces & ~kAtBirth : 0,
+                  .times = &memory.times,
                   .ambient_caps = own_user_namespace ? kInitCaps : 0};
 
   int pidfd = -1;
   CloneArgs args{};
   // CLONE_VM without CLONE_VFORK: nothing is copied, and while the child execs on one core, the engine writes id maps
   // and cgroups on the other. The exit signal is 0 until the exec, which makes it SIGCHLD again.
-  args.flags = spec.namespaces | CLONE_VM | CLONE_PIDFD;
+  args.flags = (own_user_namespace ? spec.namespaces & kAtBirth : spec.namespaces) | CLONE_VM | CLONE_PIDFD;
   args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   args.stack = reinterpret_cast<std::uint64_t>(out.stack.base());
   args.stack_size = ChildStack::kSize;
@@ -170,14 +178,43 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   return out;
 }
 
-Result<std::optional<int>> try_reap(Fd& pidfd) {
-  siginfo_t info{};
+Error spawn_failure(int failure, int error) {
+  Error out{ErrorCode::kSystem, "init", error, "the cell could not be prepared", {}};
+  switch (failure) {
+    case wire::kExecOfInit:
+      out.message = "cloche-init could not be executed";
+      out.hint = "reinstall Cloche: cloche-init must be executable for everybody";
+      break;
+    case wire::kEntryOfCgroup:
+      out.message = "the cell could not enter its cgroup";
+      out.hint = "'cloche doctor' shows what is writable here";
+      break;
+    case wire::kNamespaces:
+      out.step = "namespaces";
+      out.message = "could not make the cell's namespaces";
+      out.hint = hint_for_clone(error);
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
+Result<std::optional<int>> try_reap(Spawned& process) {
   constexpr auto kPidfd = static_cast<idtype_t>(3);
-  if (::waitid(kPidfd, static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG | __WALL) != 0) {
+  if (process.leased) {
+    // Only its parent may take its status; that it has ended is all that matters, the outcome came by the socket.
+    pollfd ended{process.pidfd.get(), POLLIN, 0};
+    if (::poll(&ended, 1, 0) <= 0) return std::nullopt;
+    process.pidfd.reset();
+    return std::optional<int>(0);
+  }
+  siginfo_t info{};
+  if (::waitid(kPidfd, static_cast<id_t>(process.pidfd.get()), &info, WEXITED | WNOHANG | __WALL) != 0) {
     return fail_errno(errno, "waitid", "could not reap the cell's first process");
   }
   if (info.si_pid == 0) return std::nullopt;
-  pidfd.reset();
+  process.pidfd.reset();
   return std::optional<int>(info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f);
 }
 

@@ -30,7 +30,7 @@ class ChildStack {
 };
 
 struct SpawnSpec {
-  std::uint64_t namespaces = 0;   // CLONE_NEW*
+  std::uint64_t namespaces = 0;   // CLONE_NEW*; all but user and pid are made by the child itself
   std::vector<std::string> argv;  // argv[0] selects what cloche-init does
   std::string init_path;
   int cgroup_fd = -1;             // v2: born in this cgroup
@@ -47,6 +47,7 @@ struct SpawnMemory {
   std::vector<int> cgroup_tasks;
   std::vector<int> keep_numbers;
   ChildSpec child;
+  ChildTimes times;
   Fd theirs;
   Fd init;
 };
@@ -60,6 +61,7 @@ struct Spawned {
   void end();
 
   pid_t pid = 0;
+  bool leased = false;                  // somebody else's child: ended by us, reaped by its parent
   Fd pidfd;                             // invalid once reaped
   Fd control;                           // our end, non-blocking
   ChildStack stack;                     // release after the first message
@@ -70,7 +72,10 @@ struct Spawned {
 // ends; should the host program reap it, nothing is lost: outcomes come by the control socket.
 Result<Spawned> spawn(const SpawnSpec& spec);
 
-// Reaps the process behind the pidfd if it has ended, and closes the pidfd; the wait status, or nothing.
-Result<std::optional<int>> try_reap(Fd& pidfd);
+// What a kFailed message of the child means: a wire::Failure and an errno.
+Error spawn_failure(int failure, int error);
+
+// Reaps the process if it has ended, and closes its pidfd; the wait status (0 for a leased one), or nothing.
+Result<std::optional<int>> try_reap(Spawned& process);
 
 }  // namespace cloche

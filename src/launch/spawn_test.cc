@@ -128,13 +128,13 @@ TEST_F(Spawn, ReapingTellsHowTheChildEndedAndOnlyOnce) {
   auto child = spawn(holder());
   ASSERT_TRUE(child);
   ASSERT_TRUE(wait_for_exec(child->pid));
-  auto running = try_reap(child->pidfd);
+  auto running = try_reap(*child);
   ASSERT_TRUE(running);
   EXPECT_FALSE(*running);
   ASSERT_EQ(::kill(child->pid, SIGKILL), 0);
   pollfd ended{child->pidfd.get(), POLLIN, 0};
   ASSERT_EQ(::poll(&ended, 1, 20'000), 1);
-  auto status = try_reap(child->pidfd);
+  auto status = try_reap(*child);
   ASSERT_TRUE(status && *status);
   EXPECT_TRUE(WIFSIGNALED(**status));
   EXPECT_EQ(WTERMSIG(**status), SIGKILL);
@@ -176,7 +176,7 @@ TEST_F(Spawn, AChildThatTheHostProgramReapedIsNoTrouble) {
   ASSERT_TRUE(wait_for_exec(child->pid));
   ASSERT_EQ(::kill(child->pid, SIGKILL), 0);
   ASSERT_EQ(::waitpid(child->pid, nullptr, __WALL), child->pid);
-  EXPECT_FALSE(try_reap(child->pidfd)) << "somebody else has its status";
+  EXPECT_FALSE(try_reap(*child)) << "somebody else has its status";
   child->end();
   EXPECT_FALSE(child->pidfd.valid());
 }

@@ -66,14 +66,8 @@ Run::Run(Poller& poller, Plan plan, RunWiring wiring, std::string id, Done done)
   report_.weakenings = plan_.weakenings;
 }
 
-void Run::mark(const char* step) {
-  const auto now = Clock::now();
-  report_.timing.push_back({step, std::chrono::duration_cast<std::chrono::microseconds>(now - marked_)});
-  marked_ = now;
-}
-
 void Run::begin(Result<Cell> cell, Clock::time_point asked) {
-  asked_ = marked_ = asked;
+  timeline_.begin(asked);
   report_.lifecycle.emplace_back("prepare");
   if (!cell) {
     fail_run(cell.error());
@@ -82,7 +76,6 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
   }
   cell_ = std::move(*cell);
   has_cell_ = true;
-  mark("launch");
   prepare_deadline_ = Clock::now() + kPrepareLimit;
   if (Status watched = watch_everything(); !watched) {
     fail_run(watched.error());
@@ -133,6 +126,7 @@ std::size_t Run::meter(Ring& ring, std::uint64_t& total, std::string_view chunk)
   const std::uint64_t room = plan_.limits.output.count - std::min(before, plan_.limits.output.count);
   const auto pass = static_cast<std::size_t>(std::min<std::uint64_t>(room, chunk.size()));
   ring.append(chunk.substr(0, pass));
+  if (before == 0 && !chunk.empty()) first_output_ = Clock::now();
   total += chunk.size();
   if (pass < chunk.size()) {
     // Also when the guest has ended meanwhile: what it wrote is cut, so it did not end well.
@@ -161,58 +155,64 @@ void Run::on_control() {
       return;
     }
     // Its first word shows that the exec is behind it and our memory no longer shared.
-    cell_.process.memory.reset();
+    if (cell_.process.memory) {
+      timeline_.until("spawn", cell_.process.memory->times.born);
+      timeline_.until("namespaces", cell_.process.memory->times.apart);
+      timeline_.until("init", cell_.greeted);
+      cell_.process.memory.reset();
+    }
     cell_.process.stack = ChildStack();
     cell_.doors = {};
     switch (message.kind) {
       case wire::MessageKind::kHello:
+        timeline_.until("init", message.stamp);
         break;
       case wire::MessageKind::kReady:
+        timeline_.add_phases(message.took, message.stamp);
         on_ready((*received)->sender, message.probe);
         break;
       case wire::MessageKind::kFailed:
         on_failed(message.step, message.error);
         break;
       case wire::MessageKind::kStarted:
-        mark("exec");
+        timeline_.until("exec", message.stamp);
         break;
       case wire::MessageKind::kExited:
-        report_.usage.cpu_user = std::chrono::microseconds(message.cpu_user_us);
-        report_.usage.cpu_system = std::chrono::microseconds(message.cpu_system_us);
-        report_.usage.memory_peak = kibibytes(message.max_rss_kib);
-        scratch_full_ = (message.probe & wire::kScratchFull) != 0;
-        on_exited(message.status);
+        on_exited(message);
         break;
-      case wire::MessageKind::kTty: {
-        terminal_ = std::move((*received)->fd);
-        Status ok = sys::set_nonblocking(terminal_.get());
-        const int copy = ::fcntl(terminal_.get(), F_DUPFD_CLOEXEC, 3);
-        out_pump_ = std::make_unique<OutputPump>(
-            poller_, Fd(copy), OutputPump::Sink{wiring_.out_fd, wiring_.on_out},
-            [this](std::string_view chunk) { return meter(out_ring_, report_.usage.stdout_bytes, chunk); },
-            [this] { try_finish(); });
-        if (ok) ok = out_pump_->start();
-        if (ok && wiring_.stdin_fd >= 0) {
-          in_pump_ = std::make_unique<InputPump>(poller_, wiring_.stdin_fd, terminal_.get());
-          ok = in_pump_->start();
-        }
-        if (ok && wiring_.resize_fd >= 0) {
-          auto watch = poller_.watch(wiring_.resize_fd, EPOLLIN, [this](std::uint32_t) {
-            empty_descriptor(wiring_.resize_fd);
-            winsize size{};
-            if (::ioctl(wiring_.terminal_fd, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
-          });
-          if (watch) resize_watch_ = std::move(*watch);
-        }
-        if (!ok) {
-          fail_run(ok.error());
-          kill_now();
-        }
+      case wire::MessageKind::kTty:
+        on_terminal(std::move((*received)->fd));
         break;
-      }
       default:
         break;
     }
+  }
+}
+
+void Run::on_terminal(Fd master) {
+  terminal_ = std::move(master);
+  Status ok = sys::set_nonblocking(terminal_.get());
+  const int copy = ::fcntl(terminal_.get(), F_DUPFD_CLOEXEC, 3);
+  out_pump_ = std::make_unique<OutputPump>(
+      poller_, Fd(copy), OutputPump::Sink{wiring_.out_fd, wiring_.on_out},
+      [this](std::string_view chunk) { return meter(out_ring_, report_.usage.stdout_bytes, chunk); },
+      [this] { try_finish(); });
+  if (ok) ok = out_pump_->start();
+  if (ok && wiring_.stdin_fd >= 0) {
+    in_pump_ = std::make_unique<InputPump>(poller_, wiring_.stdin_fd, terminal_.get());
+    ok = in_pump_->start();
+  }
+  if (ok && wiring_.resize_fd >= 0) {
+    auto watch = poller_.watch(wiring_.resize_fd, EPOLLIN, [this](std::uint32_t) {
+      empty_descriptor(wiring_.resize_fd);
+      winsize size{};
+      if (::ioctl(wiring_.terminal_fd, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
+    });
+    if (watch) resize_watch_ = std::move(*watch);
+  }
+  if (!ok) {
+    fail_run(ok.error());
+    kill_now();
   }
 }
 
@@ -247,7 +247,6 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
 
 void Run::on_ready(int sender, std::uint32_t probe) {
   if (state_ != State::kPreparing) return;
-  mark("cell");
   auto receipt = read_receipt(sender, probe);
   if (receipt) {
     report_.receipt = std::move(*receipt);
@@ -256,9 +255,9 @@ void Run::on_ready(int sender, std::uint32_t probe) {
     kill_now();
     return;
   }
-  mark("read-back");
+  timeline_.until("read-back", Clock::now());
   report_.lifecycle.emplace_back("start");
-  if (Status went = send_go(cell_); !went) {
+  if (Status went = send_go(plan_, cell_); !went) {
     fail_run(went.error());
     kill_now();
     return;
@@ -294,21 +293,22 @@ void Run::on_failed(int step, int error) {
       e.hint = error == ELOOP ? fmt::format("{} leads through a symbolic link: grant the real path", failed.b)
                               : fmt::format("check that {} exists and that this user may reach it", failed.b);
     }
-  } else if (step == -3) {
-    e.message = "the cell could not enter its cgroup";
-    e.hint = "'cloche doctor' shows what is writable here";
-  } else if (step == -2) {
-    e.message = "cloche-init could not be executed";
-    e.hint = "reinstall Cloche: cloche-init must be executable for everybody";
+  } else if (step < 0) {
+    e = spawn_failure(step, error);
   }
   fail_run(e);
   kill_now();
 }
 
-void Run::on_exited(int status) {
+void Run::on_exited(const wire::Message& message) {
+  report_.usage.cpu_user = std::chrono::microseconds(message.cpu_user_us);
+  report_.usage.cpu_system = std::chrono::microseconds(message.cpu_system_us);
+  report_.usage.memory_peak = kibibytes(message.max_rss_kib);
+  scratch_full_ = (message.probe & wire::kScratchFull) != 0;
   exit_seen_ = true;
-  exit_status_ = status;
-  mark("guest");
+  exit_status_ = message.status;
+  if (first_output_ != Clock::time_point{}) timeline_.beside("first-output", first_output_);
+  timeline_.until("guest", message.stamp);
 }
 
 void Run::on_cancel_readable() {
@@ -437,12 +437,14 @@ void Run::on_init_ended() {
   // Out of epoll before it is closed: a child of another run holds a copy of it until its exec, so closing alone would
   // leave it registered, with an address that is gone.
   pidfd_watch_.set_events(0);
-  auto status = try_reap(cell_.process.pidfd);
+  auto status = try_reap(cell_.process);
   if (status && !*status) {
     pidfd_watch_.set_events(EPOLLIN);
     return;
   }
   init_ended_ = true;
+  timeline_.until("reap", Clock::now());
+  cell_.stdio.clear();  // if it never got them: nobody else will write there
   pidfd_watch_.reset();
   control_watch_.reset();
   cancel_watch_.reset();

@@ -14,6 +14,7 @@
 #include "report/ring.h"
 #include "supervise/poller.h"
 #include "supervise/pump.h"
+#include "supervise/timeline.h"
 
 namespace cloche {
 
@@ -57,8 +58,9 @@ class Run {
   void on_control();
   void on_init_ended();
   void on_ready(int sender, std::uint32_t probe);
+  void on_terminal(Fd master);
   void on_failed(int step, int error);
-  void on_exited(int status);
+  void on_exited(const wire::Message& message);
   void on_cancel_readable();
   std::size_t meter(Ring& ring, std::uint64_t& total, std::string_view chunk);
 
@@ -72,7 +74,6 @@ class Run {
   void settle_outcome();
   void try_finish();
   void finish();
-  void mark(const char* step);
 
   Poller& poller_;
   Plan plan_;
@@ -93,8 +94,8 @@ class Run {
   bool started_ = false;
   int cancels_ = 0;
 
-  Clock::time_point asked_{};
-  Clock::time_point marked_{};
+  Timeline timeline_;
+  Clock::time_point first_output_{};
   Clock::time_point started_at_{};
   Clock::time_point prepare_deadline_ = Clock::time_point::max();
   Clock::time_point wall_deadline_ = Clock::time_point::max();

@@ -101,7 +101,8 @@ void Run::finish() {
   report_.lifecycle.emplace_back("dispose");
   report_.out = {out_ring_.tail(), report_.usage.stdout_bytes, report_.usage.stdout_bytes > out_ring_.tail().size()};
   report_.err = {err_ring_.tail(), report_.usage.stderr_bytes, report_.usage.stderr_bytes > err_ring_.tail().size()};
-  mark("dispose");
+  timeline_.until("dispose", Clock::now());
+  report_.timing = timeline_.take();
   done_(*this, std::move(report_));
 }
 

@@ -60,11 +60,10 @@ Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context) {
     spec.argv.push_back(data_file ? std::to_string(4 + std::stoul(word.substr(1))) : word);
   }
   spec.argv.insert(spec.argv.end(), {"--", "/.cloche-init"});
-  CLOCHE_TRY_ASSIGN(Begun begun, begin(plan, context, spec));
-  Cell& cell = begun.cell;
+  CLOCHE_TRY_ASSIGN(Cell cell, begin(plan, context, spec));
   cell.host_uid = plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
-  CLOCHE_TRY(send_spec(plan, context, begun, {}));
-  return std::move(cell);
+  CLOCHE_TRY(send_spec(plan, context, cell, {}));
+  return cell;
 }
 
 }  // namespace cloche

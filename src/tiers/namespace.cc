@@ -10,8 +10,7 @@ Result<Cell> start_namespace(const Plan& plan, const LaunchContext& context) {
   spec.argv = {"cloche-init"};
   spec.init_path = *context.host.init;
   spec.drop_groups = plan.own_host_uid;
-  CLOCHE_TRY_ASSIGN(Begun begun, begin(plan, context, spec));
-  Cell& cell = begun.cell;
+  CLOCHE_TRY_ASSIGN(Cell cell, begin(plan, context, spec));
   const auto pid = static_cast<std::uint32_t>(cell.process.pid);
   cell.host_uid = plan.own_host_uid ? kGuestUidBase + pid : context.host.uid;
   const std::uint32_t host_gid = plan.own_host_uid ? cell.host_uid : context.host.gid;
@@ -21,8 +20,8 @@ Result<Cell> start_namespace(const Plan& plan, const LaunchContext& context) {
   if (!plan.host_mounts.empty()) {
     CLOCHE_TRY_ASSIGN(mounts, clone_host_mounts(plan.host_mounts, cell.host_uid, spec.init_path));
   }
-  CLOCHE_TRY(send_spec(plan, context, begun, mounts));
-  return std::move(cell);
+  CLOCHE_TRY(send_spec(plan, context, cell, mounts));
+  return cell;
 }
 
 }  // namespace cloche

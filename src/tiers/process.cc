@@ -15,15 +15,14 @@ Result<Cell> start_process(const Plan& plan, const LaunchContext& context) {
   if (plan.scratch_on_host) {
     CLOCHE_TRY_ASSIGN(work, WorkDirectory::make("/tmp/cloche-" + context.id, context.janitor));
   }
-  CLOCHE_TRY_ASSIGN(Begun begun, begin(plan, context, spec));
-  Cell& cell = begun.cell;
+  CLOCHE_TRY_ASSIGN(Cell cell, begin(plan, context, spec));
   cell.work = std::move(work);
   cell.host_uid = plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
   if (plan.own_host_uid && ::chown(cell.work.path().c_str(), cell.host_uid, cell.host_uid) != 0) {
     return fail_errno(errno, "work directory", "could not be given to the guest");
   }
-  CLOCHE_TRY(send_spec(plan, context, begun, {}));
-  return std::move(cell);
+  CLOCHE_TRY(send_spec(plan, context, cell, {}));
+  return cell;
 }
 
 }  // namespace cloche

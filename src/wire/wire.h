@@ -4,7 +4,8 @@
 // The engine clones a child into its namespaces; the child execs init with one descriptor, the control socket
 // (SOCK_SEQPACKET). The engine sends kSpec with the spec (a memfd) and the cell's descriptors; init performs the
 // steps in order; the process that will become the guest sends kReady and waits; the engine reads the cell back from
-// the kernel, then sends kGo.
+// the kernel, then sends kGo with a second spec, whose one step is the exec, and the guest's stdin, stdout and stderr.
+// So a cell can stand ready before anybody knows what will run in it.
 #pragma once
 
 #include <stdint.h>
@@ -54,7 +55,7 @@ enum class StepKind : uint16_t {
   kLandlockRule,  // a: path, x: allowed access, y: 1 if a missing path is no error, z: 1 if links are refused
   kLandlockRestrict,
   kFilter,  // data: struct sock_filter[]
-  kExec,    // a: file, b: cwd; argv and env follow in the spec
+  kExec,    // the guest-to-be says it is ready and waits for kGo, whose spec has a: file, b: cwd, argv and env
 };
 
 enum MountFlags : uint64_t {
@@ -88,16 +89,20 @@ struct SpecHeader {
   uint32_t tty;  // 1: make a pty and send the master back
   uint32_t tty_rows;
   uint32_t tty_cols;
-  uint32_t stdio_count;   // of the descriptors received after the spec, this many become 0, 1, 2, ...
-  uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which follow stdio
+  uint32_t stdio_count;   // kGo: of the descriptors received after the spec, this many become 0, 1, 2
+  uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which follow the spec
   uint32_t mount_count;   // detached mounts; those that do not fit the first message follow in kFds messages
+  uint32_t leased;        // 1: init's parent is a keeper, not the engine; only the control socket tells of its death
 };
+
+// What a cell's preparation spends its time on, for the report.
+enum Phase : uint32_t { kWaiting, kNames, kMounting, kLimiting, kLandlocking, kFiltering, kPhases };
 
 enum class MessageKind : uint32_t {
   kHello = 1,  // init → engine: the exec is done, nothing of the engine's memory is shared any more
-  kSpec,       // engine → init, with descriptors: spec memfd, stdio, detached mounts
+  kSpec,       // engine → init, with descriptors: spec memfd, v1 groups, detached mounts
   kFds,        // engine → init: more detached mounts
-  kGo,         // engine → guest-to-be
+  kGo,         // engine → guest-to-be, with descriptors: exec memfd, stdio
   kTerminate,  // engine → init: number is the signal for the whole tree
   kReady,      // guest-to-be → engine, credentials attached
   kTty,        // init → engine, with the pty's master
@@ -106,9 +111,12 @@ enum class MessageKind : uint32_t {
   kExited,     // init → engine: wait status and usage of the main process
 };
 
+// What can fail before the first step or beside them.
+enum Failure : int32_t { kReadingSpec = -1, kExecOfInit = -2, kEntryOfCgroup = -3, kNamespaces = -4 };
+
 struct Message {
   MessageKind kind;
-  int32_t step;    // kFailed: index in the spec, -1 before it was read
+  int32_t step;    // kFailed: index in the spec, or a Failure
   int32_t error;   // errno
   int32_t status;  // kExited: wait status
   int32_t number;  // kTerminate: signal
@@ -116,6 +124,8 @@ struct Message {
   uint64_t cpu_user_us;
   uint64_t cpu_system_us;
   uint64_t max_rss_kib;
+  uint64_t stamp;          // CLOCK_MONOTONIC in nanoseconds; kHello: init's first instruction, else when it was sent
+  uint32_t took[kPhases];  // kReady: nanoseconds spent in each phase
 };
 
 // What the guest-to-be saw when it tried its own walls, just before kReady.

@@ -39,7 +39,7 @@ std::optional<int> hear(const Plan& plan, Cell& cell, Fd& terminal) {
   if ((*received)->size == 0) return kEngineFailed;
   switch (message.kind) {
     case wire::MessageKind::kReady:
-      return send_go(cell) ? std::nullopt : std::optional<int>(kEngineFailed);
+      return send_go(plan, cell) ? std::nullopt : std::optional<int>(kEngineFailed);
     case wire::MessageKind::kTty:
       terminal = std::move((*received)->fd);
       return std::nullopt;

@@ -19,15 +19,22 @@ using sys::raw_call;
 long address(const void* p) { return reinterpret_cast<long>(p); }
 
 // Tells the engine, as cloche-init would, and ends.
-[[noreturn]] CLOCHE_NO_SANITIZE void give_up(int control_fd, long error) {
+[[noreturn]] CLOCHE_NO_SANITIZE void give_up(int control_fd, long error, int step = wire::kExecOfInit) {
   wire::Message message;
   auto* bytes = reinterpret_cast<volatile unsigned char*>(&message);
   for (std::size_t i = 0; i < sizeof message; ++i) bytes[i] = 0;
   message.kind = wire::MessageKind::kFailed;
-  message.step = -2;
+  message.step = step;
   message.error = static_cast<std::int32_t>(-error);
   raw_call(SYS_write, control_fd, address(&message), sizeof message);
   for (;;) raw_call(SYS_exit, 125);
+}
+
+CLOCHE_NO_SANITIZE std::uint64_t now() {
+  constexpr long kMonotonic = 1;
+  long time[2];
+  raw_call(SYS_clock_gettime, kMonotonic, address(time));
+  return static_cast<std::uint64_t>(time[0]) * 1'000'000'000 + static_cast<std::uint64_t>(time[1]);
 }
 
 CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
@@ -43,12 +50,18 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
 }
 
 [[noreturn]] CLOCHE_NO_SANITIZE void run_child(const ChildSpec* spec) {
+  spec->times->born = now();
   // A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for
   // one, for milliseconds. Here, before the exec, so that nothing this process makes is ever outside.
   for (int i = 0; i < spec->cgroup_count; ++i) {
     const long moved = raw_call(SYS_write, spec->cgroups[i], address("0"), 1);
-    if (moved < 0) give_up(spec->control_fd, moved);
+    if (moved < 0) give_up(spec->control_fd, moved, wire::kEntryOfCgroup);
   }
+  if (spec->unshare != 0) {
+    const long apart = raw_call(SYS_unshare, static_cast<long>(spec->unshare));
+    if (apart < 0) give_up(spec->control_fd, apart, wire::kNamespaces);
+  }
+  spec->times->apart = now();
   int control = spec->control_fd;
   int init = spec->init_fd;
   long result = 0;

@@ -7,6 +7,12 @@
 
 namespace cloche {
 
+// CLOCK_MONOTONIC, in nanoseconds.
+struct ChildTimes {
+  std::uint64_t born = 0;
+  std::uint64_t apart = 0;  // in all of its namespaces
+};
+
 struct ChildSpec {
   int control_fd = -1;  // becomes 3, and fills 0, 1 and 2 until the real ones arrive
   int init_fd = -1;     // O_PATH descriptor of cloche-init
@@ -15,6 +21,9 @@ struct ChildSpec {
   int keep_count = 0;
   const int* cgroups = nullptr;  // v1: "tasks" files of the run's groups; the child enters them itself
   int cgroup_count = 0;
+  // Made by the child itself, because the network's takes longer than all else and the engine has other work meanwhile.
+  std::uint64_t unshare = 0;  // CLONE_NEW*
+  ChildTimes* times = nullptr;
   std::uint64_t ambient_caps = 0;  // carried over the exec: a new user namespace would lose them otherwise
 };
 
