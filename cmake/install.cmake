@@ -1,4 +1,4 @@
-# What is installed: bin/cloche, libexec/cloche/cloche-init, include/cloche, one libcloche.a with every room in it, the
+# What is installed: bin/cloche, libexec/cloche/cloche-init and cloche-keeper, include/cloche, one libcloche.a with every room in it, the
 # CMake package cloche (target cloche::cloche) and the schemas.
 include(CMakePackageConfigHelpers)
 
@@ -29,22 +29,19 @@ function(cloche_library)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cloche)
 endfunction()
 
-# cloche_program(): the executable cloche, once src/cli/main.cc exists.
-function(cloche_program)
-  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
-    return()
-  endif()
-  add_executable(cloche ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
-  target_link_libraries(cloche PRIVATE cloche_cli)
-  target_compile_definitions(cloche PRIVATE CLOCHE_VERSION="${PROJECT_VERSION}")
+# cloche_program(NAME ROOM FOLDER): the executable NAME of src/ROOM/main.cc, installed into FOLDER.
+function(cloche_program name room folder)
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/src/${room}/main.cc)
+  target_link_libraries(${name} PRIVATE cloche_${room})
+  target_compile_definitions(${name} PRIVATE CLOCHE_VERSION="${PROJECT_VERSION}")
   if(CLOCHE_STATIC)
     # Not position-independent: a static-pie program relocates itself on every start.
-    target_link_options(cloche PRIVATE -static -no-pie)
+    target_link_options(${name} PRIVATE -static -no-pie)
   endif()
   if(TARGET cloche-init)
-    add_dependencies(cloche cloche-init)
+    add_dependencies(${name} cloche-init)
   endif()
-  install(TARGETS cloche RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${folder})
 endfunction()
 
 function(cloche_install_data)

@@ -46,6 +46,13 @@ constexpr auto kReportUsages = std::to_array<Text>({"report show FILE", "report 
 constexpr auto kReportExamples = std::to_array<Text>({
     "cloche run --report report.json script.py; cloche report show report.json",
 });
+constexpr auto kKeeperUsages = std::to_array<Text>(
+    {"keeper start [--blank N] [--parked N] [--idle DURATION]", "keeper status [--json]", "keeper stop"});
+constexpr auto kKeeperExamples = std::to_array<Text>({
+    "cloche keeper start; cloche run -- echo fast",
+    "cloche keeper start --parked 8 --idle 1h",
+    "cloche keeper status",
+});
 constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
 constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
 
@@ -73,7 +80,8 @@ struct Book {
   std::array<Section, 1> doctor{{{"Options", kDoctorOptions}}};
   std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
-  std::array<Command, 6> commands{{
+  std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
+  std::array<Command, 7> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -86,6 +94,12 @@ struct Book {
        policy, kPolicyExamples, policy_command},
       {"report", "show a report for people, or its schema", kReportUsages,
        "Renders a report that `run --report` or `run --json` wrote.", report, kReportExamples, report_command},
+      {"keeper", "keep cells ready, so that runs start faster", kKeeperUsages,
+       "A keeper is a small resident process of your own user that prepares cells ahead; `cloche run` uses a running "
+       "one by itself and starts none. Each cell serves one run. It holds what a run holds, under the same limits, and "
+       "ends when nobody asked it for a while. It listens in the user's runtime directory (CLOCHE_KEEPER_DIR names "
+       "another). Exit code 1 of status: none runs.",
+       keeper, kKeeperExamples, keeper_command},
       {"help",
        "show the help of a command",
        kHelpUsages,
@@ -120,7 +134,7 @@ std::string overview() {
 }
 
 std::unexpected<Error> no_such_command(std::string_view name) {
-  std::array<std::string_view, 6> names;
+  std::array<std::string_view, 7> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
   return fail(

@@ -10,6 +10,7 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
+#include "keeper/place.h"
 #include "report/json.h"
 #include "report/render.h"
 
@@ -36,10 +37,20 @@ Result<Voice> choose_voice(const Parsed& parsed) {
   return voice;
 }
 
+Result<KeeperUse> choose_keeper(const Parsed& parsed) {
+  KeeperUse use{KeeperUse::When::kIfRunning, keeper::default_directory()};
+  const std::string when = parsed.has("--keeper") ? parsed.value("--keeper") : "auto";
+  if (when == "never") use.when = KeeperUse::When::kNever;
+  if (when == "always") use.when = KeeperUse::When::kAlways;
+  if (when == "auto" || when == "never" || when == "always") return use;
+  return fail(ErrorCode::kInvalidInput, "--keeper", "'" + when + "' is none of auto, never, always");
+}
+
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed) {
   // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
   ::prctl(PR_SET_DUMPABLE, 0);
   CLOCHE_TRY_ASSIGN(const Fd cancel, cancel_signals());
+  CLOCHE_TRY_ASSIGN(const KeeperUse keeper, choose_keeper(parsed));
   const HostFacts host = probe_for(policy);
   RunWiring wiring;
   wiring.cancel_fd = cancel.get();
@@ -48,14 +59,14 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
     wiring.err_fd = STDERR_FILENO;
   }
   if (parsed.has("--stdin")) wiring.stdin_fd = STDIN_FILENO;
-  if (!request.tty) return run(policy, request, host, std::move(wiring));
+  if (!request.tty) return run(policy, request, host, std::move(wiring), keeper);
 
   CLOCHE_TRY_ASSIGN(const Fd resize, resize_signal());
   CLOCHE_TRY_ASSIGN(const RawTerminal raw, RawTerminal::enter(STDIN_FILENO));
   wiring.stdin_fd = STDIN_FILENO;
   wiring.terminal_fd = STDIN_FILENO;
   wiring.resize_fd = resize.get();
-  return run(policy, request, host, std::move(wiring));
+  return run(policy, request, host, std::move(wiring), keeper);
 }
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
@@ -122,6 +133,7 @@ int run_command(Words words) {
       if (Status written = file->write(json); !written) code = complain(written.error(), kExitFailed);
     }
   }
+  if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
   return code;
 }

@@ -55,6 +55,7 @@ constexpr auto kPolicy = std::to_array<OptionSpec>({
 });
 
 constexpr auto kProgram = std::to_array<OptionSpec>({
+    {"--keeper", 0, "WHEN", "Take a prepared cell: auto (when a keeper runs), never, always"},
     {"--lang", 'l', "NAME", "Language of the script: python, node, sh, bash, ruby, perl, lua"},
     {"--stdin", 'i', {}, "Connects our standard input; without it the guest reads end-of-file"},
     {"--tty", 't', {}, "Gives the guest a terminal of its own, connected to ours"},
@@ -65,6 +66,7 @@ constexpr auto kOutput = std::to_array<OptionSpec>({
     {"--json", 'j', {}, "The report (plan: the plan) as JSON on stdout; the guest's output is then only in it"},
     {"--quiet", 'q', {}, "No summary on stderr"},
     {"--verbose", 'v', {}, "The whole report with its receipt on stderr"},
+    {"--timing", 0, {}, "Where the time went, step by step, as bars on stderr"},
     {"--color", 0, "WHEN", "auto, always or never; NO_COLOR is honoured"},
     {"--no-color", 0, {}, "The same as --color never"},
     {"--help", 'h', {}, "This text"},

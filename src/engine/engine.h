@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "keeper/client.h"
 #include "plan/host_facts.h"
 #include "plan/plan.h"
 #include "plan/request.h"
@@ -25,8 +26,21 @@ void complete_facts(HostFacts& host, const Policy& policy);
 // A report for a run that never started.
 Report refusal(const Request& request, const Policy& policy, const Error& error);
 
+// Whether prepared cells are used, and whose.
+struct KeeperUse {
+  enum class When : std::uint8_t { kNever, kIfRunning, kAlways };
+  When when = When::kNever;
+  std::string directory;
+};
+
+// A starter that takes the keeper's cell where that can serve the plan, and starts one itself otherwise or (unless
+// `only`) when the keeper fails.
+Starter starter_with(std::shared_ptr<keeper::Client> client, bool only);
+
 // Plans, launches, supervises and reports, on the calling thread; for a program that ends after it (the janitor is left
 // to end by itself). Every failure is an outcome in the report.
-Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring);
+// `keeper` is the directory of the user's keeper, whose cell is taken if there is one.
+Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring,
+           const KeeperUse& keeper = {});
 
 }  // namespace cloche

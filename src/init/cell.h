@@ -46,6 +46,9 @@ struct Cell {
   bool scratch_attached = false;
   int landlock_fd = -1;
   int tty_slave = -1;
+  char parent_path[256] = {};  // the directory that was last worked in, and its descriptor
+  int parent_fd = -1;
+  bool parent_is_ours = false;
   uint32_t probe = 0;  // wire::ProbeBits
   Stopwatch watch;
 };
@@ -53,6 +56,11 @@ struct Cell {
 int run_mount_step(Cell& cell, const wire::Step& step);     // kNewRoot … kRootReadOnly
 int run_identity_step(Cell& cell, const wire::Step& step);  // credentials, limits, keyring
 int run_guest_step(Cell& cell, const wire::Step& step);     // the guest-to-be's own: session, Landlock, filter
+
+// A network namespace of the cell's own: begun early, beside everything else, and entered by a step.
+// "net": make it beside the other work; "given": init was started in it; else: make it when it is entered.
+void begin_network(const char* how);
+int enter_network();
 
 // Sends one message on the control socket, with at most one descriptor.
 void send_message(const wire::Message& message, int fd);

@@ -1,75 +1,18 @@
 // cloche-janitor: what the kernel does not take back when the engine dies by SIGKILL are directories: cgroups, and the
-// work directory of a tier-0 run. One janitor per engine holds the list of them ("+cPATH", "+dPATH", "-PATH", each
-// ended by NUL, on descriptor 3) and removes what is still on it when the engine's end of the pipe closes.
+// work directory of a tier-0 run. One janitor per engine holds the list of them and removes what is still on it when
+// the engine's end of the socket closes.
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "init/cell.h"
-#include "init/kernel.h"
 #include "wire/remove_tree.h"
+#include "wire/sweep.h"
 
 namespace cloche::init {
 namespace {
 
-constexpr int kMaxEntries = wire::kMaxWatched;
-constexpr int kMaxPath = wire::kMaxWatchedPath;
-struct Entry {
-  char kind;  // 0: free
-  char path[kMaxPath];
-};
-Entry g_entries[kMaxEntries];  // untouched pages cost nothing
-int g_used = 0;
-
-void handle(const char* record) {
-  if (record[0] == '+' && (record[1] == 'c' || record[1] == 'd') && strlen(record + 2) < kMaxPath) {
-    int slot = 0;
-    while (slot < g_used && g_entries[slot].kind != 0) ++slot;
-    if (slot == kMaxEntries) return;
-    if (slot == g_used) ++g_used;
-    g_entries[slot].kind = record[1];
-    strcpy(g_entries[slot].path, record + 2);
-  } else if (record[0] == '-') {
-    for (int i = 0; i < g_used; ++i) {
-      if (g_entries[i].kind != 0 && strcmp(g_entries[i].path, record + 1) == 0) g_entries[i].kind = 0;
-    }
-  }
-}
-
-void kill_members(const char* cgroup) {
-  char path[kMaxPath + 32];
-  strcpy(path, cgroup);
-  strcat(path, "/cgroup.procs");
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  char text[4096];
-  ssize_t n;
-  int pid = 0;
-  while ((n = read(fd, text, sizeof text)) > 0) {
-    for (ssize_t i = 0; i < n; ++i) {
-      if (text[i] >= '0' && text[i] <= '9') {
-        pid = pid * 10 + (text[i] - '0');
-      } else {
-        if (pid > 1) kill(pid, SIGKILL);
-        pid = 0;
-      }
-    }
-  }
-  close(fd);
-}
-
-bool remove_entry(const Entry& entry) {
-  if (entry.kind == 'd') {
-    return wire::remove_tree(entry.path) == 0;
-  }
-  if (rmdir(entry.path) != 0 && errno == EBUSY) {
-    kill_members(entry.path);
-    return false;
-  }
-  return true;
-}
+wire::SweepList g_list;
 
 }  // namespace
 
@@ -80,38 +23,8 @@ void run_janitor() {
   // A terminal's interrupt must not take the janitor before the engine.
   constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
   for (int ignored : kIgnored) signal(ignored, SIG_IGN);
-  static char buffer[8192];
-  size_t used = 0;
-  for (;;) {
-    ssize_t n = read(wire::kControlFd, buffer + used, sizeof buffer - used);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    used += static_cast<size_t>(n);
-    size_t start = 0;
-    for (size_t i = 0; i < used; ++i) {
-      if (buffer[i] != '\0') continue;
-      handle(buffer + start);
-      start = i + 1;
-    }
-    used -= start;
-    memmove(buffer, buffer + start, used);
-    if (used == sizeof buffer) used = 0;  // no record is that long
-  }
-  for (int round = 0; round < 2000; ++round) {
-    bool left = false;
-    for (int i = 0; i < g_used; ++i) {
-      if (g_entries[i].kind == 0) continue;
-      if (remove_entry(g_entries[i])) {
-        g_entries[i].kind = 0;
-      } else {
-        left = true;
-      }
-    }
-    if (!left) _exit(0);
-    const struct timespec pause = {0, 5'000'000};
-    nanosleep(&pause, nullptr);
-  }
-  _exit(1);
+  _exit(wire::sweep_until_closed(wire::kControlFd, g_list,
+                                 [](const char* path) { return wire::remove_tree(path) == 0; }));
 }
 
 }  // namespace cloche::init

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "init/cell.h"
@@ -169,9 +170,10 @@ void reset_signals() {
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, nullptr, sizeof all);
 }
 
-[[noreturn]] void run_cell() {
+[[noreturn]] void run_cell(const char* network) {
   Cell& cell = g_cell;
   cell.watch.since = now();
+  begin_network(network);
   reset_signals();
   fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
   wire::Message hello;
@@ -183,6 +185,7 @@ void reset_signals() {
   // From here on nothing of this process can be read or traced through /proc, by the guest least of all. Not before:
   // the engine could not have written the id maps.
   prctl(PR_SET_DUMPABLE, 0);
+  umask(0);  // modes are the plan's, whatever the caller's mask; the guest gets the usual one
   const wire::SpecHeader& header = cell.spec.header();
   for (uint32_t i = 0; i < header.step_count; ++i) {
     const wire::Step& step = cell.spec.step(i);
@@ -193,6 +196,7 @@ void reset_signals() {
   if (header.tty != 0) {
     if (int error = open_terminal(cell); error != 0) fail_step(wire::kReadingSpec, error);
   }
+  umask(022);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
   watch(guest);
@@ -204,7 +208,9 @@ void reset_signals() {
 int main(int, char** argv) {
   // The engine names what it wants; under bwrap the program has a path of its own.
   const char* name = argv[0] != nullptr ? argv[0] : "";
-  if (strcmp(name, "cloche-init") == 0 || strcmp(name, "/.cloche-init") == 0) cloche::init::run_cell();
+  if (strcmp(name, "cloche-init") == 0 || strcmp(name, "/.cloche-init") == 0) {
+    cloche::init::run_cell(argv[1] != nullptr ? argv[1] : "");
+  }
   if (strcmp(name, "cloche-janitor") == 0) cloche::init::run_janitor();
   if (strcmp(name, "cloche-drop") == 0) cloche::init::run_dropped(argv + 1);
   if (strcmp(name, "cloche-hold") == 0) {

@@ -59,67 +59,106 @@ bool is_ours(const Cell& cell, dev_t device) {
   return cell.scratch_fd >= 0 && fstat(cell.scratch_fd, &st) == 0 && st.st_dev == device;
 }
 
-// Walks to the parent of `target` below the root, making directories on the way, but only on our own tmpfs: a grant's
-// own directories are the host's, and no run leaves anything there. Returns a descriptor or -errno; `leaf` is set to
-// the last component.
-int open_parent(const Cell& cell, const char* target, const char*& leaf) {
-  int dir = fcntl(cell.root_fd, F_DUPFD_CLOEXEC, 3);
-  if (dir < 0) return -errno;
-  const char* at = target;
-  for (;;) {
+// Walks to `path` below the root, making directories on the way, but only on our own tmpfs: a grant's own directories
+// are the host's, and no run leaves anything there. A descriptor or -errno.
+int walk(const Cell& cell, const char* path) {
+  int dir = cell.root_fd;
+  for (const char* at = path;;) {
     const char* slash = strchr(at, '/');
-    if (slash == nullptr) break;
+    const size_t length = slash != nullptr ? static_cast<size_t>(slash - at) : strlen(at);
     char name[256];
-    size_t length = static_cast<size_t>(slash - at);
+    int next = -1;
     if (length == 0 || length >= sizeof name) {
-      close(dir);
-      return -ENAMETOOLONG;
-    }
-    memcpy(name, at, length);
-    name[length] = '\0';
-    const OpenHow how{O_PATH | O_DIRECTORY | O_CLOEXEC, 0, kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
-    int next = openat2(dir, name, how);
-    if (next < 0 && errno == ENOENT) {
+      errno = ENAMETOOLONG;
+    } else {
+      memcpy(name, at, length);
+      name[length] = '\0';
+      const OpenHow how{O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
+                        kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
+      next = openat2(dir, name, how);
       struct stat here;
-      if (fstat(dir, &here) != 0 || !is_ours(cell, here.st_dev)) {
-        close(dir);
-        return -ENOENT;
+      if (next < 0 && errno == ENOENT && fstat(dir, &here) == 0 && is_ours(cell, here.st_dev)) {
+        next = mkdirat(dir, name, 0755) == 0 ? openat2(dir, name, how) : -1;
       }
-      next = mkdirat(dir, name, 0755) == 0 ? openat2(dir, name, how) : -1;
     }
-    int error = errno;
-    close(dir);
+    const int error = errno;
+    if (dir != cell.root_fd) close(dir);
     if (next < 0) return -error;
+    if (slash == nullptr) return next;
     dir = next;
     at = slash + 1;
   }
-  leaf = at;
+}
+
+void forget_parent(Cell& cell) {
+  if (cell.parent_fd >= 0 && cell.parent_fd != cell.root_fd) close(cell.parent_fd);
+  cell.parent_fd = -1;
+}
+
+// The directory that holds `target`, borrowed until the next call, or -errno; `leaf` is set to the last component.
+// Neighbours come one after the other in a plan, so the last one is kept.
+int open_parent(Cell& cell, const char* target, const char*& leaf) {
+  const char* slash = strrchr(target, '/');
+  const size_t length = slash != nullptr ? static_cast<size_t>(slash - target) : 0;
+  leaf = slash != nullptr ? slash + 1 : target;
+  if (length >= sizeof cell.parent_path) return -ENAMETOOLONG;
+  if (cell.parent_fd >= 0 && cell.parent_path[length] == '\0' && strncmp(cell.parent_path, target, length) == 0) {
+    return cell.parent_fd;
+  }
+  forget_parent(cell);
+  memcpy(cell.parent_path, target, length);
+  cell.parent_path[length] = '\0';
+  int dir = cell.root_fd;
+  if (length > 0) {
+    const OpenHow how{O_PATH | O_DIRECTORY | O_CLOEXEC, 0, kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
+    dir = openat2(cell.root_fd, cell.parent_path, how);
+    if (dir < 0 && errno == ENOENT) {
+      dir = walk(cell, cell.parent_path);
+    } else if (dir < 0) {
+      dir = -errno;
+    }
+    if (dir < 0) return dir;
+  }
+  struct stat here;
+  if (fstat(dir, &here) != 0) {
+    const int error = errno;
+    if (dir != cell.root_fd) close(dir);
+    return -error;
+  }
+  cell.parent_fd = dir;
+  cell.parent_is_ours = is_ours(cell, here.st_dev);
   return dir;
 }
 
 // The mount point itself, made if it lies on our own tmpfs. A descriptor or -errno.
-int open_target(const Cell& cell, const char* target, bool file) {
+int open_target(Cell& cell, const char* target, bool file) {
   const char* leaf = nullptr;
   int dir = open_parent(cell, target, leaf);
   if (dir < 0) return dir;
+  if (cell.parent_is_ours) {
+    if (file) {
+      int made = openat(dir, leaf, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+      if (made >= 0 || errno != EEXIST) return made >= 0 ? made : -errno;
+    } else if (mkdirat(dir, leaf, 0755) != 0 && errno != EEXIST) {
+      return -errno;
+    }
+  }
   const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks | kResolveBeneath};
   int fd = openat2(dir, leaf, how);
-  if (fd < 0 && errno == ENOENT) {
-    struct stat here;
-    if (fstat(dir, &here) != 0 || !is_ours(cell, here.st_dev)) {
-      close(dir);
-      return -ENOENT;
-    }
-    int made = file ? mknodat(dir, leaf, S_IFREG | 0444, 0) : mkdirat(dir, leaf, 0755);
-    fd = made == 0 ? openat2(dir, leaf, how) : -1;
+  return fd < 0 ? -errno : fd;
+}
+
+// What was kept of a place is below what now lies on it.
+void covered(Cell& cell, const char* target) {
+  const size_t length = strlen(target);
+  if (strncmp(cell.parent_path, target, length) == 0 &&
+      (cell.parent_path[length] == '\0' || cell.parent_path[length] == '/')) {
+    forget_parent(cell);
   }
-  int error = errno;
-  close(dir);
-  return fd < 0 ? -error : fd;
 }
 
 // Gives a detached tree its flags and puts it on the target. Consumes the tree.
-int place(const Cell& cell, int tree, const char* target, uint64_t flags) {
+int place(Cell& cell, int tree, const char* target, uint64_t flags) {
   MountAttr attr;
   attr.set = kAttrNoSuid;
   if ((flags & wire::kAllowDevices) == 0) attr.set |= kAttrNoDev;
@@ -135,6 +174,7 @@ int place(const Cell& cell, int tree, const char* target, uint64_t flags) {
   } else {
     if (move_mount(tree, "", at, "", kMoveMountFromEmpty | kMoveMountToEmpty) != 0) error = errno;
     close(at);
+    covered(cell, target);
   }
   close(tree);
   return error;
@@ -157,13 +197,13 @@ int open_source(const char* path, uint64_t flags) {
   return tree;
 }
 
-int bind(const Cell& cell, const wire::Step& step) {
+int bind(Cell& cell, const wire::Step& step) {
   int tree = open_source(cell.spec.text(step.b), step.x);
   if (tree < 0) return errno == ENOENT && (step.x & wire::kOptional) != 0 ? 0 : errno;
   return place(cell, tree, cell.spec.text(step.a), step.x);
 }
 
-int bind_device(const Cell& cell, const wire::Step& step) {
+int bind_device(Cell& cell, const wire::Step& step) {
   // A host whose /dev was tampered with must not hand in another device, nor a link to anything else.
   const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks};
   int node = openat2(AT_FDCWD, cell.spec.text(step.b), how);
@@ -201,22 +241,21 @@ int make_scratch(Cell& cell, const wire::Step& step) {
 int scratch_dir(Cell& cell, const wire::Step& step) {
   const char* name = cell.spec.text(step.b);
   const bool first = strcmp(name, kFirstScratchDir) == 0;
-  if (!first && mkdirat(cell.scratch_fd, name, 0755) != 0) return errno;
-  if (fchmodat(cell.scratch_fd, name, static_cast<mode_t>(step.y), 0) != 0) return errno;
+  const auto mode = static_cast<mode_t>(step.y);
+  if ((first ? fchmodat(cell.scratch_fd, name, mode, 0) : mkdirat(cell.scratch_fd, name, mode)) != 0) return errno;
   int tree = first && cell.first_scratch_tree >= 0 ? cell.first_scratch_tree : clone_scratch(cell, name);
   if (tree < 0) return errno;
   if (first) cell.first_scratch_tree = -1;
   return place(cell, tree, cell.spec.text(step.a), step.x);
 }
 
-int write_file(const Cell& cell, const wire::Step& step) {
+int write_file(Cell& cell, const wire::Step& step) {
   const char* leaf = nullptr;
   int dir = open_parent(cell, cell.spec.text(step.a), leaf);
   if (dir < 0) return -dir;
   int fd = openat(dir, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, static_cast<mode_t>(step.x));
-  int error = fd < 0 ? errno : 0;
-  close(dir);
-  if (error != 0) return error;
+  if (fd < 0) return errno;
+  int error = 0;
   const char* data = cell.spec.data(step);
   size_t left = step.data_size;
   while (left > 0 && error == 0) {
@@ -228,49 +267,48 @@ int write_file(const Cell& cell, const wire::Step& step) {
       left -= static_cast<size_t>(n);
     }
   }
-  if (error == 0 && fchmod(fd, static_cast<mode_t>(step.x)) != 0) error = errno;
   close(fd);
   return error;
 }
 
-int make_link(const Cell& cell, const wire::Step& step) {
+int make_link(Cell& cell, const wire::Step& step) {
   const char* leaf = nullptr;
   int dir = open_parent(cell, cell.spec.text(step.a), leaf);
   if (dir < 0) return -dir;
-  int error = symlinkat(cell.spec.text(step.b), dir, leaf) == 0 ? 0 : errno;
-  close(dir);
-  return error;
+  return symlinkat(cell.spec.text(step.b), dir, leaf) == 0 ? 0 : errno;
 }
 
-int make_dir(const Cell& cell, const wire::Step& step) {
+int make_dir(Cell& cell, const wire::Step& step) {
   int fd = open_target(cell, cell.spec.text(step.a), false);
   if (fd < 0) return -fd;
   close(fd);
   return 0;
 }
 
-int place_new(const Cell& cell, int mount_fd, const char* target) {
+int place_new(Cell& cell, int mount_fd, const char* target) {
   if (mount_fd < 0) return -mount_fd;
   int at = open_target(cell, target, false);
   int error = at < 0 ? -at : 0;
   if (error == 0 && move_mount(mount_fd, "", at, "", kMoveMountFromEmpty | kMoveMountToEmpty) != 0) error = errno;
   if (at >= 0) close(at);
+  covered(cell, target);
   close(mount_fd);
   return error;
 }
 
-int mount_proc(const Cell& cell, const wire::Step& step) {
+int mount_proc(Cell& cell, const wire::Step& step) {
   const Option options[] = {{"subset", "pid"}};
   return place_new(cell, make_mount("proc", options, 1, kAttrNoSuid | kAttrNoDev | kAttrNoExec | kAttrReadOnly),
                    cell.spec.text(step.a));
 }
 
-int mount_pts(const Cell& cell, const wire::Step& step) {
+int mount_pts(Cell& cell, const wire::Step& step) {
   const Option options[] = {{"newinstance", nullptr}, {"ptmxmode", "0666"}, {"mode", "0620"}, {"max", "16"}};
   return place_new(cell, make_mount("devpts", options, 4, kAttrNoSuid | kAttrNoExec), cell.spec.text(step.a));
 }
 
-int pivot(const Cell& cell) {
+int pivot(Cell& cell) {
+  forget_parent(cell);
   if (fchdir(cell.root_fd) != 0) return errno;
   if (syscall(SYS_pivot_root, ".", ".") != 0) return errno;
   // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the

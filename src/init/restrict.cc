@@ -204,6 +204,8 @@ int run_identity_step(Cell& cell, const wire::Step& step) {
       return status_of(sethostname(cell.spec.text(step.a), strlen(cell.spec.text(step.a))));
     case StepKind::kSysctl:
       return set_sysctl(cell.spec.text(step.a), cell.spec.text(step.b));
+    case StepKind::kNetwork:
+      return enter_network();
     case StepKind::kLoopbackUp:
       return bring_loopback_up();
     case StepKind::kIdentity:

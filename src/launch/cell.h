@@ -4,6 +4,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +46,24 @@ class WorkDirectory {
   Janitor* janitor_ = nullptr;
 };
 
+// Somebody else's cell on loan; its end tells the owner that the run is over.
+class Lease {
+ public:
+  Lease() = default;
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  virtual ~Lease() = default;
+};
+
+// A guest-to-be that said it is ready before the run began.
+struct Parked {
+  pid_t guest = 0;
+  std::uint32_t probe = 0;
+};
+
 struct Cell {
+  std::unique_ptr<Lease> lease;  // first: goes last
+  std::optional<Parked> parked;
   Spawned process;
   CgroupLeaf cgroup;
   CgroupLeaf::Doors doors;  // release with the process's memory

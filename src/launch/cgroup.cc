@@ -88,6 +88,7 @@ CgroupLeaf& CgroupLeaf::operator=(CgroupLeaf&& other) noexcept {
     remove();
     version_ = other.version_;
     directories_ = std::exchange(other.directories_, {});
+    borrowed_ = other.borrowed_;
     janitor_ = other.janitor_;
   }
   return *this;
@@ -135,16 +136,29 @@ Result<CgroupLeaf> CgroupLeaf::make(const CgroupFacts& facts, const std::string&
     leaf.directories_.resize(made);
     return fail_errno(error, "cgroup " + path, "could not be made", "'cloche doctor' shows what is writable here");
   }
+  CLOCHE_TRY(leaf.apply(settings));
+  return leaf;
+}
+
+CgroupLeaf CgroupLeaf::borrow(CgroupFacts::Version version,
+                              std::vector<std::pair<Controller, std::string>> directories) {
+  CgroupLeaf leaf;
+  leaf.version_ = version;
+  leaf.directories_ = std::move(directories);
+  leaf.borrowed_ = true;
+  return leaf;
+}
+
+Status CgroupLeaf::apply(const std::vector<CgroupSetting>& settings) const {
   for (const CgroupSetting& setting : settings) {
     if (setting.file.empty()) continue;
-    std::optional<std::string> directory = leaf.directory(setting.controller);
-    Status written = directory
-                         ? sys::write_checked(*directory + "/" + setting.file, setting.value, magic_of(facts.version))
-                         : fail(ErrorCode::kRefused, "cgroup",
-                                "no " + std::string(to_string(setting.controller)) + " controller is writable here");
-    if (!written && setting.required) return std::unexpected(std::move(written).error());
+    std::optional<std::string> place = directory(setting.controller);
+    Status written = place ? sys::write_checked(*place + "/" + setting.file, setting.value, magic_of(version_))
+                           : fail(ErrorCode::kRefused, "cgroup",
+                                  "no " + std::string(to_string(setting.controller)) + " controller is writable here");
+    if (!written && setting.required) return written;
   }
-  return leaf;
+  return {};
 }
 
 Result<CgroupLeaf::Doors> CgroupLeaf::open_doors() const {
@@ -218,15 +232,16 @@ Result<Fd> CgroupLeaf::watch_oom() const {
 
 void CgroupLeaf::remove() {
   if (directories_.empty()) return;
-  for (const auto& [controller, path] : directories_) {
-    // The last task leaves the group a moment after it was reaped.
-    for (int attempt = 0; attempt < 200 && ::rmdir(path.c_str()) != 0 && errno == EBUSY; ++attempt) {
-      if (attempt > 2) kill();
-      const timespec pause{0, 1'000'000};
-      ::nanosleep(&pause, nullptr);
+  if (!borrowed_ && (janitor_ == nullptr || !janitor_->hand_over(paths()))) {
+    for (const auto& [controller, path] : directories_) {
+      // The last task leaves the group a moment after it was reaped.
+      for (int attempt = 0; attempt < 200 && ::rmdir(path.c_str()) != 0 && errno == EBUSY; ++attempt) {
+        if (attempt > 2) kill();
+        const timespec pause{0, 1'000'000};
+        ::nanosleep(&pause, nullptr);
+      }
     }
   }
-  if (janitor_ != nullptr) janitor_->forget(paths());
   directories_.clear();
 }
 

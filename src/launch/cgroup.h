@@ -38,6 +38,11 @@ class CgroupLeaf {
   static Result<CgroupLeaf> make(const CgroupFacts& facts, const std::string& id,
                                  const std::vector<CgroupSetting>& settings, Janitor& janitor);
 
+  // A keeper's leaf: used like one of our own, removed by the keeper.
+  static CgroupLeaf borrow(CgroupFacts::Version version, std::vector<std::pair<Controller, std::string>> directories);
+  // Writes limits into the leaf; one that is required and does not hold is an error.
+  Status apply(const std::vector<CgroupSetting>& settings) const;
+
   bool empty() const { return directories_.empty(); }
   const std::vector<std::pair<Controller, std::string>>& directories() const { return directories_; }
   std::optional<std::string> directory(Controller c) const;
@@ -56,13 +61,15 @@ class CgroupLeaf {
   // group by itself.
   Result<Fd> watch_oom() const;
   void remove();
-
- private:
+  // No longer ours to remove.
+  void release() { directories_.clear(); }
   std::vector<std::string> paths() const;
 
+ private:
   CgroupFacts::Version version_ = CgroupFacts::Version::kNone;
   std::vector<std::pair<Controller, std::string>> directories_;
   Janitor* janitor_ = nullptr;
+  bool borrowed_ = false;
 };
 
 }  // namespace cloche

@@ -11,7 +11,11 @@
 namespace cloche {
 
 Status Janitor::start() {
-  if (process_.control.valid()) return {};
+  if (socket().valid()) return {};
+  if (home_ == Home::kShared) {
+    CLOCHE_TRY_ASSIGN(shared_, spawn_janitor());
+    return {};
+  }
   SpawnSpec spec;
   spec.argv = {"cloche-janitor"};
   spec.init_path = init_path_;
@@ -33,21 +37,36 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
     records += static_cast<char>(kind);
     records.append(path.c_str(), path.size() + 1);
   }
-  return sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
+  return sys::send_bytes(socket().get(), records.data(), records.size(), {});
 }
 
-void Janitor::forget(const std::vector<std::string>& paths) {
-  if (!process_.control.valid()) return;
+bool Janitor::tell(char verb, const std::vector<std::string>& paths) {
+  if (!socket().valid()) return false;
   std::string records;
   watched_ -= std::min(watched_, paths.size());
   for (const std::string& path : paths) {
-    records += '-';
+    records += verb;
     records.append(path.c_str(), path.size() + 1);
   }
-  (void)sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
+  return sys::send_bytes(socket().get(), records.data(), records.size(), {}).has_value();
 }
 
+void Janitor::forget(const std::vector<std::string>& paths) { (void)tell('-', paths); }
+
+void Janitor::lend(const std::vector<std::string>& paths) {
+  std::string records;
+  for (const std::string& path : paths) {
+    records += '+';
+    records += static_cast<char>(Kind::kInUse);
+    records.append(path.c_str(), path.size() + 1);
+  }
+  if (socket().valid()) (void)sys::send_bytes(socket().get(), records.data(), records.size(), {});
+}
+
+bool Janitor::hand_over(const std::vector<std::string>& paths) { return tell('x', paths); }
+
 void Janitor::leave() {
+  shared_.reset();
   process_.control.reset();
   if (process_.memory) process_.memory->theirs.reset();
   process_.pidfd.reset();

@@ -1,5 +1,6 @@
 // Janitor: a tiny process beside the engine that removes directories (cgroups, tier-0 work directories) which an
-// engine killed by SIGKILL would leave behind (K7). One per engine, started with the first such directory.
+// engine killed by SIGKILL would leave behind (K7), and that takes the removal of cgroups off a run's own time. One per
+// engine, started with the first such directory.
 #pragma once
 
 #include <sys/types.h>
@@ -14,16 +15,24 @@ namespace cloche {
 
 class Janitor {
  public:
-  explicit Janitor(std::string init_path) : init_path_(std::move(init_path)) {}
+  // kProgram: a program of its own. kShared: a process in this program's memory, which starts in a tenth of the time;
+  // for a command that ends with its run, has one thread and makes cgroups only.
+  enum class Home : std::uint8_t { kProgram, kShared };
+  explicit Janitor(std::string init_path, Home home = Home::kProgram) : init_path_(std::move(init_path)), home_(home) {}
   ~Janitor();
   Janitor(const Janitor&) = delete;
   Janitor& operator=(const Janitor&) = delete;
 
-  enum class Kind : char { kCgroup = 'c', kDirectory = 'd' };
+  // kInUse: a cgroup whose run belongs to somebody else; waited for, not killed.
+  enum class Kind : char { kCgroup = 'c', kDirectory = 'd', kInUse = 'u' };
   // Before the directories are made, so that there is no moment in which nobody knows of them.
   Status watch(Kind kind, const std::vector<std::string>& paths);
   // For a program that is about to end: lets the janitor end by itself, unwaited for.
   void leave();
+  // What is watched already belongs to somebody else's run from now on (kInUse).
+  void lend(const std::vector<std::string>& paths);
+  // Cgroups that are done with: removed by the janitor. False if there is none that could.
+  bool hand_over(const std::vector<std::string>& paths);
   // After they were removed.
   void forget(const std::vector<std::string>& paths);
 
@@ -31,7 +40,12 @@ class Janitor {
   Status start();
 
  private:
+  bool tell(char verb, const std::vector<std::string>& paths);
+  const Fd& socket() const { return home_ == Home::kShared ? shared_ : process_.control; }
+
   std::string init_path_;
+  Home home_;
+  Fd shared_;  // kShared: our end of its socket
   std::size_t watched_ = 0;
   Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that
 };

@@ -178,6 +178,35 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   return out;
 }
 
+Result<Fd> spawn_janitor() {
+  CLOCHE_TRY_ASSIGN(sys::SocketPair channel, sys::make_channel());
+  constexpr std::size_t kStack = 32 * 1024;
+  struct Memory {
+    alignas(16) char stack[kStack];
+    JanitorSpec spec;
+    wire::SweepList list;
+  };
+  void* place =
+      ::mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED) return fail_errno(errno, "janitor", "no memory for its list");
+  auto* memory = static_cast<Memory*>(place);
+  memory->spec = {channel.theirs.get(), &memory->list};
+  CloneArgs args{};
+  args.flags = CLONE_VM;
+  args.stack = reinterpret_cast<std::uint64_t>(memory->stack);
+  args.stack_size = kStack;
+  long pid;
+  {
+    BlockSignals guard;
+    pid = clone_janitor(args, memory->spec);
+  }
+  if (pid < 0) {
+    ::munmap(place, sizeof(Memory));
+    return fail_errno(static_cast<int>(-pid), "clone3", "could not make the janitor");
+  }
+  return std::move(channel.ours);
+}
+
 Error spawn_failure(int failure, int error) {
   Error out{ErrorCode::kSystem, "init", error, "the cell could not be prepared", {}};
   switch (failure) {

@@ -70,6 +70,8 @@ std::string describe(const Step& step) {
       return fmt::format("host name '{}'", step.a);
     case StepKind::kSysctl:
       return fmt::format("{} at most {}", step.a.substr(step.a.rfind('/') + 1), step.b);
+    case StepKind::kNetwork:
+      return "network namespace of its own";
     case StepKind::kLoopbackUp:
       return "the cell's own loopback up";
     case StepKind::kNewRoot:

@@ -168,7 +168,6 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
              .a = "/proc/sys/user/max_inotify_watches",
              .b = "8192"});
   add(plan, {.kind = StepKind::kHostname, .serves = Guarantee::kHostname, .a = "cell"});
-  if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
   // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with
   // the old one.
   add(plan,
@@ -188,6 +187,9 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add_grants(plan, context);
   add(plan, {.kind = StepKind::kPivot, .serves = Guarantee::kFileSystem});
   add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});
+  // Late: it is made beside the steps so far.
+  if (plan.net != NetMode::kHost) add(plan, {.kind = StepKind::kNetwork, .serves = Guarantee::kNetwork});
+  if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
   add(plan, {.kind = StepKind::kKeyring, .serves = Guarantee::kKeyring});
   add_rlimits(plan, context);
   add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});

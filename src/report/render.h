@@ -27,6 +27,9 @@ std::string render(const Report& report, const RenderOptions& options);
 // One or two lines for stderr: what happened and what to change. Empty after a plain exit with 0.
 std::string render_summary(const Report& report, const RenderOptions& options);
 
+// One bar for each step of the launch, run and end. Empty if nothing was timed.
+std::string render_timing(const Report& report, const RenderOptions& options);
+
 // What happened, one printable sentence: the report's own message or one made from the outcome.
 std::string sentence(const Report& report);
 // What to change, printable: the report's own hint or the outcome's. May be empty.

@@ -91,6 +91,8 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
+// The one step that is not part of the row: from the exec to the guest's first byte, beside "guest".
+inline constexpr const char* kFirstOutput = "first-output";
 struct TimingStep {
   std::string name;
   std::chrono::microseconds took{0};

@@ -82,6 +82,10 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
     kill_now();
   }
   read_ahead();
+  if (cell_.process.leased) timeline_.until("take", Clock::now());
+  if (cell_.parked && state_ == State::kPreparing) {
+    on_ready(cell_.parked->guest, cell_.parked->probe);
+  }
 }
 
 Status Run::watch_everything() {
@@ -168,6 +172,7 @@ void Run::on_control() {
         timeline_.until("init", message.stamp);
         break;
       case wire::MessageKind::kReady:
+        if (cell_.process.leased) message.took[wire::kWaiting] = 0;  // it waited for a run, not in one
         timeline_.add_phases(message.took, message.stamp);
         on_ready((*received)->sender, message.probe);
         break;
@@ -237,7 +242,7 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
     const std::string key =
         v2 && !seen.cgroups.contains(std::string(to_string(controller))) ? "" : std::string(to_string(controller));
     auto it = seen.cgroups.find(key);
-    if (it == seen.cgroups.end() || !it->second.ends_with(report_.id)) {
+    if (it == seen.cgroups.end() || !it->second.ends_with(path.substr(path.rfind('/')))) {
       return fail(ErrorCode::kSystem, "cgroup",
                   fmt::format("the cell is not in its own {} group", to_string(controller)));
     }
@@ -307,7 +312,7 @@ void Run::on_exited(const wire::Message& message) {
   scratch_full_ = (message.probe & wire::kScratchFull) != 0;
   exit_seen_ = true;
   exit_status_ = message.status;
-  if (first_output_ != Clock::time_point{}) timeline_.beside("first-output", first_output_);
+  if (first_output_ != Clock::time_point{}) timeline_.beside(kFirstOutput, first_output_);
   timeline_.until("guest", message.stamp);
 }
 

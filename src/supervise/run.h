@@ -29,7 +29,8 @@ struct RunWiring {
   std::function<void(std::string_view)> on_out;
   std::function<void(std::string_view)> on_err;
   std::size_t tail_bytes = 64 * 1024;
-  bool verify = true;  // false only in tests that take a guarantee out
+  std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
+  bool verify = true;                      // false only in tests that take a guarantee out
 };
 
 class Run {

@@ -18,12 +18,12 @@ std::string make_run_id() {
   return out;
 }
 
-Result<std::unique_ptr<Supervisor>> Supervisor::make(HostFacts host, Starter starter) {
+Result<std::unique_ptr<Supervisor>> Supervisor::make(HostFacts host, Starter starter, Janitor::Home janitor) {
   std::unique_ptr<Supervisor> out(new Supervisor);
   CLOCHE_TRY_ASSIGN(out->poller_, Poller::make());
   out->host_ = std::move(host);
   out->starter_ = std::move(starter);
-  out->janitor_ = std::make_unique<Janitor>(out->host_.init.value_or(""));
+  out->janitor_ = std::make_unique<Janitor>(out->host_.init.value_or(""), janitor);
   return out;
 }
 
@@ -31,8 +31,8 @@ Result<std::unique_ptr<Supervisor>> Supervisor::make(HostFacts host, Starter sta
 Supervisor::~Supervisor() { runs_.clear(); }
 
 Run* Supervisor::add(Plan plan, RunWiring wiring, std::string id, std::function<void(Report)> done) {
-  const auto asked = Clock::now();
-  LaunchContext context{host_, *janitor_, id, wiring.stdin_fd >= 0, 24, 80};
+  const auto asked = wiring.asked.value_or(Clock::now());
+  LaunchContext context{host_, *janitor_, id, wiring.stdin_fd >= 0, 24, 80, &early_};
   if (plan.tty && wiring.terminal_fd >= 0) {
     winsize size{};
     if (::ioctl(wiring.terminal_fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) {
@@ -50,6 +50,11 @@ Run* Supervisor::add(Plan plan, RunWiring wiring, std::string id, std::function<
   runs_.emplace(std::move(id), std::move(run));
   raw->begin(std::move(cell), asked);
   return raw;
+}
+
+void Supervisor::start_early(const SpawnSpec& spec) {
+  // A failure shows when the run tries again.
+  if (auto process = spawn(spec)) early_ = std::move(*process);
 }
 
 void Supervisor::kill_all() {

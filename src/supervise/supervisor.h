@@ -22,7 +22,8 @@ using Starter = std::function<Result<Cell>(const Plan&, const LaunchContext&)>;
 
 class Supervisor {
  public:
-  static Result<std::unique_ptr<Supervisor>> make(HostFacts host, Starter starter);
+  static Result<std::unique_ptr<Supervisor>> make(HostFacts host, Starter starter,
+                                                  Janitor::Home janitor = Janitor::Home::kProgram);
   ~Supervisor();
 
   // Launches now; `done` is called from step(), exactly once.
@@ -32,8 +33,8 @@ class Supervisor {
   std::size_t active() const { return runs_.size(); }
   Poller& poller() { return *poller_; }
   const HostFacts& host() const { return host_; }
-  // Ahead of the first run, so that its exec overlaps with the planning. A failure shows when the run needs it.
-  void start_janitor() { (void)janitor_->start(); }
+  // Ahead of the plan: a first process for the next run, taken if it fits, ended if nobody takes it.
+  void start_early(const SpawnSpec& spec);
   // For a program that is about to end.
   void leave_janitor() { janitor_->leave(); }
   // Ends every run at once; their reports come from step().
@@ -46,6 +47,7 @@ class Supervisor {
   Starter starter_;
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<Janitor> janitor_;
+  Spawned early_;
   std::map<std::string, std::unique_ptr<Run>> runs_;
   std::vector<std::string> done_;
 };

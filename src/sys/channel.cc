@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -54,8 +55,8 @@ Status send_bytes(int socket, const void* bytes, std::size_t size, const std::ve
 
 Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size_t capacity) {
   iovec part{bytes, capacity};
-  // CMSG_LEN, not CMSG_SPACE: the padding would be room for a second descriptor, which nobody would close.
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(sizeof(int))];
+  // Room for two and, without padding, for no third, which nobody would close.
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(2 * sizeof(int))];
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
@@ -73,9 +74,10 @@ Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
     if (item->cmsg_level != SOL_SOCKET) continue;
     if (item->cmsg_type == SCM_RIGHTS) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(item), sizeof fd);
-      received.fd = Fd(fd);
+      int fds[2] = {-1, -1};
+      std::memcpy(fds, CMSG_DATA(item), std::min(sizeof fds, item->cmsg_len - CMSG_LEN(0)));
+      received.fd = Fd(fds[0]);
+      received.second = Fd(fds[1]);
     } else if (item->cmsg_type == SCM_CREDENTIALS) {
       ucred credentials{};
       std::memcpy(&credentials, CMSG_DATA(item), sizeof credentials);

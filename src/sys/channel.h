@@ -24,7 +24,8 @@ Status send_bytes(int socket, const void* bytes, std::size_t size, const std::ve
 struct Received {
   std::size_t size = 0;  // 0: the other end is closed
   pid_t sender = 0;      // in our pid namespace, by the kernel's word
-  Fd fd;                 // at most one
+  Fd fd;                 // at most two
+  Fd second;
 };
 // nullopt: nothing there yet.
 Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size_t capacity);

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sys/raw_call.h"
+#include "wire/raw_call.h"
 
 namespace cloche::sys {
 namespace {
@@ -116,13 +116,13 @@ TEST(Channel, PipesCloseOnExec) {
 
 TEST(RawCall, GivesTheKernelsAnswerAndLeavesErrnoAlone) {
   errno = 0;
-  EXPECT_EQ(raw_call(SYS_getpid), ::getpid());
-  EXPECT_EQ(raw_call(SYS_close, -1), -EBADF);
+  EXPECT_EQ(wire::raw_call(SYS_getpid), ::getpid());
+  EXPECT_EQ(wire::raw_call(SYS_close, -1), -EBADF);
   EXPECT_EQ(errno, 0);
   char byte = 'x';
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);
-  EXPECT_EQ(raw_call(SYS_write, pipe->write.get(), reinterpret_cast<long>(&byte), 1), 1);
+  EXPECT_EQ(wire::raw_call(SYS_write, pipe->write.get(), reinterpret_cast<long>(&byte), 1), 1);
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ inline constexpr uint32_t kNoString = 0xffffffffu;
 enum class StepKind : uint16_t {
   kCgroupNamespace = 1,  // unshare, so that the leaf is the namespace's root
   kHostname,             // a: name
-  kSysctl,  // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
+  kSysctl,   // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
+  kNetwork,  // enter the network namespace that was begun when init started
   kLoopbackUp,
   kNewRoot,     // x: size in bytes, y: inodes; from here on targets are relative to this root
   kScratch,     // x: size, y: inodes; the one file system behind everything the cell can write

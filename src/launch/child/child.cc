@@ -2,11 +2,12 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <sys/prctl.h>
 
 #include <cerrno>
 
-#include "sys/raw_call.h"
+#include "wire/raw_call.h"
 #include "wire/wire.h"
 
 #define CLOCHE_NO_SANITIZE __attribute__((no_sanitize("address", "undefined"), noinline))
@@ -14,7 +15,7 @@
 namespace cloche {
 namespace {
 
-using sys::raw_call;
+using wire::raw_call;
 
 long address(const void* p) { return reinterpret_cast<long>(p); }
 
@@ -49,7 +50,8 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
   return result;
 }
 
-[[noreturn]] CLOCHE_NO_SANITIZE void run_child(const ChildSpec* spec) {
+[[noreturn]] CLOCHE_NO_SANITIZE void run_child(const void* argument) {
+  const auto* spec = static_cast<const ChildSpec*>(argument);
   spec->times->born = now();
   // A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for
   // one, for milliseconds. Here, before the exec, so that nothing this process makes is ever outside.
@@ -96,16 +98,30 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
   give_up(control, result);
 }
 
-}  // namespace
-
-namespace {
+[[noreturn]] CLOCHE_NO_SANITIZE void run_janitor(const void* argument) {
+  const auto* spec = static_cast<const JanitorSpec*>(argument);
+  const std::uint64_t all = ~0ull;
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, address(&all), 0, sizeof all);
+  raw_call(SYS_prctl, PR_SET_NAME, address("cloche-janitor"));
+  raw_call(SYS_setsid);
+  raw_call(SYS_chdir, address("/"));
+  // Not one of the caller's descriptors: whoever reads its output waits for the last copy to close.
+  constexpr long kCloseRange = 436;
+  raw_call(SYS_dup3, spec->control_fd, wire::kControlFd, 0);
+  raw_call(kCloseRange, 0, wire::kControlFd - 1, 0);
+  raw_call(kCloseRange, wire::kControlFd + 1, 0xffffffffL, 0);
+  const int code = wire::sweep_until_closed(wire::kControlFd, *spec->list, nullptr);
+  for (;;) raw_call(SYS_exit_group, code);
+}
 
 // Either call returns twice, and the second time on another stack: so the child's first instructions are ours.
-CLOCHE_NO_SANITIZE long clone_call(long number, long a, long b, long c, const ChildSpec& spec) {
+using Entry = void (*)(const void*);
+
+CLOCHE_NO_SANITIZE long clone_call(long number, long a, long b, long c, Entry first, const void* spec) {
   long result;
 #if defined(__x86_64__)
-  register const ChildSpec* argument asm("r8") = &spec;
-  register void (*entry)(const ChildSpec*) asm("r9") = run_child;
+  register const void* argument asm("r8") = spec;
+  register Entry entry asm("r9") = first;
   asm volatile(
       "syscall\n\t"
       "test %%rax, %%rax\n\t"
@@ -123,8 +139,8 @@ CLOCHE_NO_SANITIZE long clone_call(long number, long a, long b, long c, const Ch
   register long x0 asm("x0") = a;
   register long x1 asm("x1") = b;
   register long x2 asm("x2") = c;
-  register const ChildSpec* argument asm("x9") = &spec;
-  register void (*entry)(const ChildSpec*) asm("x10") = run_child;
+  register const void* argument asm("x9") = spec;
+  register Entry entry asm("x10") = first;
   asm volatile(
       "svc 0\n\t"
       "cbnz x0, 1f\n\t"
@@ -141,16 +157,22 @@ CLOCHE_NO_SANITIZE long clone_call(long number, long a, long b, long c, const Ch
   return result;
 }
 
-}  // namespace
-
-long clone_child(const CloneArgs& args, const ChildSpec& spec) {
+long clone_either_way(const CloneArgs& args, Entry entry, const void* spec) {
   constexpr long kClone3 = 435;
   constexpr std::uint64_t kOnlyClone3 = ~0xffffffffull;  // flags that the older call has no room for
-  const long result = clone_call(kClone3, address(&args), sizeof args, 0, spec);
+  const long result = clone_call(kClone3, address(&args), sizeof args, 0, entry, spec);
   if (result != -ENOSYS || (args.flags & kOnlyClone3) != 0) return result;
   // Docker's default filter answers ENOSYS so that callers fall back; the older call does the same for us.
   return clone_call(SYS_clone, static_cast<long>(args.flags | args.exit_signal),
-                    static_cast<long>(args.stack + args.stack_size), static_cast<long>(args.pidfd), spec);
+                    static_cast<long>(args.stack + args.stack_size), static_cast<long>(args.pidfd), entry, spec);
+}
+
+}  // namespace
+
+long clone_child(const CloneArgs& args, const ChildSpec& spec) { return clone_either_way(args, run_child, &spec); }
+
+long clone_janitor(const CloneArgs& args, const JanitorSpec& spec) {
+  return clone_either_way(args, run_janitor, &spec);
 }
 
 }  // namespace cloche

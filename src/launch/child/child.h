@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/sweep.h"
+
 namespace cloche {
 
 // CLOCK_MONOTONIC, in nanoseconds.
@@ -33,5 +35,13 @@ struct CloneArgs {  // struct clone_args of the kernel, version 2
 
 // Returns the child's pid or a negative errno; the child runs run_child on the given stack and never returns.
 long clone_child(const CloneArgs& args, const ChildSpec& spec);
+
+// A janitor that goes on in the caller's memory instead of executing a program: for a command that ends soon, whose
+// memory then lives as long as the janitor. It needs its stack and its list for ever.
+struct JanitorSpec {
+  int control_fd = -1;
+  wire::SweepList* list = nullptr;
+};
+long clone_janitor(const CloneArgs& args, const JanitorSpec& spec);
 
 }  // namespace cloche

@@ -4,7 +4,7 @@
 
 #include <sys/syscall.h>
 
-namespace cloche::sys {
+namespace cloche::wire {
 
 #if defined(__x86_64__)
 inline __attribute__((always_inline)) long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0,
@@ -34,4 +34,4 @@ inline __attribute__((always_inline)) long raw_call(long number, long a = 0, lon
 #error "this architecture is not supported"
 #endif
 
-}  // namespace cloche::sys
+}  // namespace cloche::wire

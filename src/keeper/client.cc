@@ -1,0 +1,140 @@
+#include "keeper/client.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "keeper/place.h"
+#include "launch/encode.h"
+#include "sys/channel.h"
+#include "sys/file.h"
+#include "tiers/tiers.h"
+
+namespace cloche::keeper {
+namespace {
+
+constexpr int kPatienceMs = 5'000;
+
+Status send_ask(const Fd& socket, const Ask& ask, std::string_view payload) {
+  std::string message(reinterpret_cast<const char*>(&ask), sizeof ask);
+  message += payload;
+  return sys::send_bytes(socket.get(), message.data(), message.size(), {});
+}
+
+class KeeperLease : public Lease {
+ public:
+  KeeperLease(std::shared_ptr<Fd> socket, std::uint64_t serial, Groups groups)
+      : socket_(std::move(socket)), serial_(serial), groups_(std::move(groups)) {}
+  ~KeeperLease() override {
+    Ask ask;
+    ask.kind = AskKind::kDone;
+    ask.serial = serial_;
+    if (send_ask(*socket_, ask, {})) return;
+    // The keeper is gone; its janitor removes the groups too, if that one still lives.
+    for (const auto& [controller, path] : groups_) ::rmdir(path.c_str());
+  }
+
+ private:
+  std::shared_ptr<Fd> socket_;
+  std::uint64_t serial_;
+  Groups groups_;
+};
+
+// Specs of cells that stand ready know neither a terminal's size nor the guest's uid.
+std::string wish_for(const Plan& plan) {
+  if (plan.tty) return {};
+  Wish wish;
+  wish.spec = encode(plan, {.leased = true});
+  wish.settings = plan.cgroup;
+  wish.mounts = plan.host_mounts;
+  std::string bytes = encode_wish(wish);
+  return bytes.size() <= kMaxWish ? bytes : std::string();
+}
+
+}  // namespace
+
+bool can_serve(const Plan& plan, const HostFacts& host) {
+  constexpr std::uint64_t kUsual =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+  const auto usual_group = [](const CgroupSetting& setting) {
+    return setting.controller == Controller::kPids || setting.controller == Controller::kMemory ||
+           setting.controller == Controller::kCpuAcct;
+  };
+  return plan.backend == Backend::kNamespace && plan.net == NetMode::kNone && plan.namespaces == kUsual &&
+         plan.own_host_uid == host.is_root &&
+         (host.cgroup.version == CgroupFacts::Version::kV2 || std::ranges::all_of(plan.cgroup, usual_group));
+}
+
+Result<Client> Client::connect(const std::string& directory) {
+  CLOCHE_TRY_ASSIGN(const Fd place, open_directory(directory, false));
+  CLOCHE_TRY_ASSIGN(Fd socket, connect_in(place));
+  return Client(std::move(socket));
+}
+
+Result<Client::Reply> Client::exchange(const Ask& ask, std::string_view payload) {
+  CLOCHE_TRY(send_ask(*socket_, ask, payload));
+  pollfd readable{socket_->get(), POLLIN, 0};
+  int ready;
+  do {
+    ready = ::poll(&readable, 1, kPatienceMs);
+  } while (ready < 0 && errno == EINTR);
+  Reply reply;
+  char buffer[kMaxAnswer];
+  auto received = sys::receive_bytes(socket_->get(), buffer, sizeof buffer);
+  const bool whole = received && *received && (*received)->size >= sizeof reply.head;
+  if (whole) std::memcpy(&reply.head, buffer, sizeof reply.head);
+  if (!whole || reply.head.magic != kMagic) {
+    // What it says later would answer another question.
+    socket_->reset();
+    return fail(ErrorCode::kSystem, "keeper", "the keeper did not answer", "'cloche keeper stop' and start it again");
+  }
+  reply.payload.assign(buffer + sizeof reply.head, (*received)->size - sizeof reply.head);
+  reply.control = std::move((*received)->fd);
+  reply.pidfd = std::move((*received)->second);
+  if (reply.head.kind == AnswerKind::kRefused) {
+    return fail(ErrorCode::kRefused, "keeper", "the keeper refused: " + reply.payload);
+  }
+  return reply;
+}
+
+Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
+  Ask ask;
+  ask.kind = AskKind::kTake;
+  CLOCHE_TRY_ASSIGN(Reply reply, exchange(ask, wish_for(plan)));
+  auto groups = decode_groups(reply.payload);
+  if (!groups || !reply.control.valid() || !reply.pidfd.valid()) {
+    return fail(ErrorCode::kSystem, "keeper", "the keeper sent no cell");
+  }
+  Cell cell;
+  cell.process.pid = reply.head.pid;
+  cell.process.leased = true;
+  cell.process.pidfd = std::move(reply.pidfd);
+  cell.process.control = std::move(reply.control);
+  cell.host_uid = reply.head.host_uid;
+  cell.cgroup = CgroupLeaf::borrow(context.host.cgroup.version, *groups);
+  cell.lease = std::make_unique<KeeperLease>(socket_, reply.head.serial, std::move(*groups));
+  if (reply.head.kind == AnswerKind::kParked) {
+    // Mounted already; but a link that was planted since must not pass for what was granted.
+    for (const std::string& path : plan.grants) {
+      if (auto place = sys::open_without_symlinks(path); !place) return std::unexpected(place.error());
+    }
+    cell.parked = Parked{reply.head.guest, reply.head.probe};
+  } else {
+    CLOCHE_TRY(furnish(plan, context, cell));
+  }
+  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
+  return cell;
+}
+
+Result<std::string> Client::ask(AskKind kind) {
+  Ask ask;
+  ask.kind = kind;
+  CLOCHE_TRY_ASSIGN(Reply reply, exchange(ask, {}));
+  return reply.payload;
+}
+
+}  // namespace cloche::keeper

@@ -1,0 +1,145 @@
+#include "keeper/place.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "sys/file.h"
+
+namespace cloche::keeper {
+namespace {
+
+constexpr std::size_t kStatusLimit = 64 * 1024;
+
+// By descriptor: the directory that was checked is the one that is used, whatever its name leads to by now.
+sockaddr_un address_in(const Fd& directory) {
+  sockaddr_un out{};
+  out.sun_family = AF_UNIX;
+  const std::string path = "/proc/self/fd/" + std::to_string(directory.get()) + "/" + kSocketName;
+  path.copy(out.sun_path, sizeof out.sun_path - 1);
+  return out;
+}
+
+Result<Fd> make_socket() {
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fail_errno(errno, "keeper", "could not make a socket");
+  return Fd(fd);
+}
+
+Result<ucred> peer_of(const Fd& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return fail_errno(errno, "keeper", "the other end's credentials could not be read");
+  return peer;
+}
+
+std::string field(const std::string& status, std::string_view name) {
+  const std::size_t at = status.find("\n" + std::string(name) + ":");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + name.size() + 2;
+  return status.substr(begin, status.find('\n', begin) - begin);
+}
+
+std::string link_of(const std::string& path) {
+  char text[256];
+  const ssize_t n = ::readlink(path.c_str(), text, sizeof text);
+  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+}
+
+}  // namespace
+
+std::string default_directory() {
+  if (const char* named = std::getenv("CLOCHE_KEEPER_DIR"); named != nullptr && *named == '/') return named;
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/') {
+    return std::string(runtime) + "/cloche";
+  }
+  if (::geteuid() == 0) return "/run/cloche";
+  return "/tmp/cloche-keeper-" + std::to_string(::geteuid());
+}
+
+Result<Fd> open_directory(const std::string& path, bool make) {
+  if (make && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_errno(errno, "keeper", "the directory " + path + " could not be made",
+                      "set XDG_RUNTIME_DIR or CLOCHE_KEEPER_DIR to a directory of your own");
+  }
+  const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) {
+    return std::unexpected(Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem,
+                                 "keeper",
+                                 errno,
+                                 "the directory " + path + " could not be opened",
+                                 {}});
+  }
+  Fd directory(fd);
+  struct stat st{};
+  if (::fstat(fd, &st) != 0) return fail_errno(errno, "keeper", path + " could not be inspected");
+  if (st.st_uid != ::geteuid() || (st.st_mode & 077) != 0) {
+    return fail(ErrorCode::kRefused, "keeper", path + " is not this user's own, or open to others",
+                "remove it, or name another with CLOCHE_KEEPER_DIR");
+  }
+  return directory;
+}
+
+Result<Fd> connect_in(const Fd& directory) {
+  CLOCHE_TRY_ASSIGN(Fd socket, make_socket());
+  const sockaddr_un address = address_in(directory);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return std::unexpected(
+        Error{ErrorCode::kNotFound, "keeper", errno, "no keeper runs here", "'cloche keeper start' starts one"});
+  }
+  CLOCHE_TRY(check_same_user(socket));
+  return socket;
+}
+
+Result<Fd> listen_in(const Fd& directory) {
+  if (connect_in(directory)) {
+    return fail(ErrorCode::kRefused, "keeper", "one is running already", "'cloche keeper stop' ends it");
+  }
+  ::unlinkat(directory.get(), kSocketName, 0);
+  CLOCHE_TRY_ASSIGN(Fd socket, make_socket());
+  const sockaddr_un address = address_in(directory);
+  constexpr int kWaiting = 64;
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::fchmodat(directory.get(), kSocketName, 0600, 0) != 0 || ::listen(socket.get(), kWaiting) != 0) {
+    return fail_errno(errno, "keeper", "could not listen");
+  }
+  return socket;
+}
+
+Status check_same_user(const Fd& socket) {
+  CLOCHE_TRY_ASSIGN(const ucred peer, peer_of(socket));
+  if (peer.uid == ::geteuid()) return {};
+  return fail(ErrorCode::kRefused, "keeper", "the other end is user " + std::to_string(peer.uid),
+              "a keeper serves its own user only");
+}
+
+Status check_same_standing(const Fd& socket) {
+  CLOCHE_TRY(check_same_user(socket));
+  CLOCHE_TRY_ASSIGN(const ucred peer, peer_of(socket));
+  const std::string theirs = "/proc/" + std::to_string(peer.pid) + "/";
+  const std::string ours = "/proc/self/";
+  for (const char* name : {"ns/mnt", "ns/pid", "ns/user", "ns/net", "ns/ipc", "ns/cgroup", "root"}) {
+    const std::string mine = link_of(ours + name);
+    if (mine.empty() || mine != link_of(theirs + name)) {
+      return fail(ErrorCode::kRefused, "keeper", std::string("the other end has another ") + name);
+    }
+  }
+  CLOCHE_TRY_ASSIGN(const std::string mine, sys::read_file(ours + "status", kStatusLimit));
+  CLOCHE_TRY_ASSIGN(const std::string peers, sys::read_file(theirs + "status", kStatusLimit));
+  for (const char* name : {"NoNewPrivs", "Seccomp", "CapEff", "CapBnd"}) {
+    if (field(mine, name) != field(peers, name)) {
+      return fail(ErrorCode::kRefused, "keeper", std::string("the other end differs in ") + name);
+    }
+  }
+  return {};
+}
+
+}  // namespace cloche::keeper

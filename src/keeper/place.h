@@ -1,0 +1,32 @@
+// Where a user's keeper listens, and who may speak to whom. A keeper serves its own user in its own namespaces; an
+// engine uses no keeper but its own user's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace cloche::keeper {
+
+// The user's runtime directory, or a folder of the user's own in /tmp; the socket lies in it.
+std::string default_directory();
+inline constexpr const char* kSocketName = "keeper.sock";
+
+// Opens (and, for a keeper, makes) the directory: it must be ours, and nobody else's business (0700).
+Result<Fd> open_directory(const std::string& path, bool make);
+
+// A listening socket in the directory; one that nobody listens on any more is replaced.
+Result<Fd> listen_in(const Fd& directory);
+// A connected one; kNotFound when no keeper runs there.
+Result<Fd> connect_in(const Fd& directory);
+
+// Whoever is at the other end must be the same user.
+Status check_same_user(const Fd& socket);
+// And, for a keeper: in the same namespaces, and no more confined than we are. Otherwise a process that somebody put
+// behind walls would get cells with our view and our rights.
+Status check_same_standing(const Fd& socket);
+
+}  // namespace cloche::keeper

@@ -1,0 +1,63 @@
+// What an engine and a keeper say to each other: one SOCK_SEQPACKET message each way, a fixed head and a payload. Both
+// are the same user's and of the same build, which the head's magic number tells; everything else is checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace cloche::keeper {
+
+inline constexpr std::uint32_t kMagic = 0x314b4c43;     // "CLK1"
+inline constexpr std::size_t kMaxMessage = 192 * 1024;  // what a socket takes in one piece
+inline constexpr std::size_t kMaxAnswer = 16 * 1024;
+inline constexpr std::size_t kMaxWish = kMaxMessage - 4 * 1024;  // a larger one is not remembered
+
+enum class AskKind : std::uint32_t {
+  kTake = 1,  // payload: the wish for a parked cell, or nothing; answered by kBlank, kParked or kRefused
+  kDone,      // the run with this serial is over; no answer
+  kStatus,    // answered by kStatus, payload: lines of text
+  kStop,      // answered by kStatus
+};
+struct Ask {
+  std::uint32_t magic = kMagic;
+  AskKind kind{};
+  std::uint64_t serial = 0;
+};
+
+enum class AnswerKind : std::uint32_t {
+  kBlank = 1,  // descriptors: control socket, pidfd. Payload: the groups
+  kParked,     // the same, and the guest-to-be waits for kGo
+  kRefused,    // payload: why
+  kStatus,
+};
+struct Answer {
+  std::uint32_t magic = kMagic;
+  AnswerKind kind{};
+  std::uint64_t serial = 0;
+  std::int32_t pid = 0;
+  std::uint32_t host_uid = 0;
+  std::int32_t guest = 0;
+  std::uint32_t probe = 0;
+};
+
+using Groups = std::vector<std::pair<Controller, std::string>>;
+std::string encode_groups(const Groups& groups);
+std::optional<Groups> decode_groups(std::string_view bytes);
+
+// A kind of cell that can be prepared without knowing what will run in it.
+struct Wish {
+  std::string spec;  // launch/encode.h
+  std::vector<CgroupSetting> settings;
+  std::vector<HostMount> mounts;
+};
+std::string encode_wish(const Wish& wish);
+std::optional<Wish> decode_wish(std::string_view bytes);
+
+}  // namespace cloche::keeper

@@ -1,0 +1,197 @@
+#include "keeper/server.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "keeper/place.h"
+#include "sys/channel.h"
+#include "sys/file.h"
+
+namespace cloche::keeper {
+namespace {
+
+constexpr std::chrono::seconds kUnusedAfter{60};
+constexpr std::chrono::milliseconds kPause{1};
+
+std::string identity_of(const std::string& path) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) return "-";
+  return fmt::format("{}:{}:{}.{}", st.st_dev, st.st_ino, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+Status send(const Fd& socket, const Answer& head, std::string_view payload, const std::vector<int>& fds) {
+  std::string message(reinterpret_cast<const char*>(&head), sizeof head);
+  message += payload.substr(0, kMaxAnswer - sizeof head);
+  return sys::send_bytes(socket.get(), message.data(), message.size(), fds);
+}
+
+}  // namespace
+
+Server::Server(HostFacts host, const ServerOptions& options)
+    : host_(std::move(host)), options_(options), janitor_(host_.init.value_or("")), buffer_(kMaxMessage, '\0') {
+  init_identity_ = identity_of(host_.init.value_or(""));
+}
+
+// Cells that stand ready end here, and their groups go; those on loan go on.
+Server::~Server() { spares_.reset(); }
+
+Result<std::unique_ptr<Server>> Server::make(HostFacts host, const ServerOptions& options) {
+  if (!host.init || !host.user_namespaces || !host.mount_api) {
+    return fail(ErrorCode::kRefused, "keeper", "this host cannot make cells of tier namespace",
+                "'cloche doctor' tells what is missing");
+  }
+  std::unique_ptr<Server> out(new Server(std::move(host), options));
+  CLOCHE_TRY_ASSIGN(out->poller_, Poller::make());
+  out->spares_ = std::make_unique<Spares>(out->host_, out->janitor_, *out->poller_, options.stock);
+  CLOCHE_TRY(out->watch_host());
+  return out;
+}
+
+// A cell that stands ready has a copy of the mounts as they were.
+Status Server::watch_host() {
+  CLOCHE_TRY_ASSIGN(mounts_, sys::open_file("/proc/self/mountinfo", O_RDONLY));
+  CLOCHE_TRY_ASSIGN(mounts_watch_,
+                    poller_->watch(mounts_.get(), EPOLLPRI | EPOLLERR, [this](auto) { spares_->retire(); }));
+  return {};
+}
+
+Status Server::listen_on(Fd socket) {
+  listener_ = std::move(socket);
+  CLOCHE_TRY(sys::set_nonblocking(listener_.get()));
+  CLOCHE_TRY_ASSIGN(listener_watch_, poller_->watch(listener_.get(), EPOLLIN, [this](auto) { accept_client(); }));
+  return {};
+}
+
+Status Server::serve_only(Fd socket) {
+  only_one_ = true;
+  return add_client(std::move(socket));
+}
+
+Status Server::stop_on(int fd) {
+  CLOCHE_TRY_ASSIGN(stop_watch_, poller_->watch(fd, EPOLLIN, [this](auto) { stopping_ = true; }));
+  return {};
+}
+
+void Server::accept_client() {
+  const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return;
+  Fd socket(fd);
+  if (Status same = check_same_standing(socket); !same) {
+    Answer refusal;
+    refusal.kind = AnswerKind::kRefused;
+    (void)send(socket, refusal, same.error().message, {});
+    return;
+  }
+  (void)add_client(std::move(socket));
+}
+
+Status Server::add_client(Fd socket) {
+  Client& client = clients_.emplace_back();
+  client.socket = std::move(socket);
+  auto watch = poller_->watch(client.socket.get(), EPOLLIN, [this, &client](auto) { on_message(client); });
+  if (!watch) {
+    clients_.pop_back();
+    return std::unexpected(watch.error());
+  }
+  client.watch = std::move(*watch);
+  return {};
+}
+
+void Server::on_message(Client& client) {
+  auto received = sys::receive_bytes(client.socket.get(), buffer_.data(), buffer_.size());
+  if (received && !*received) return;
+  Ask ask;
+  const bool whole = received && (*received)->size >= sizeof ask;
+  if (whole) std::memcpy(&ask, buffer_.data(), sizeof ask);
+  if (!whole || ask.magic != kMagic) {
+    client.gone = true;  // hung up, or of another build
+    return;
+  }
+  last_asked_ = Clock::now();
+  const std::string_view payload(buffer_.data() + sizeof ask, (*received)->size - sizeof ask);
+  switch (ask.kind) {
+    case AskKind::kTake:
+      answer_take(client, payload);
+      break;
+    case AskKind::kDone:
+      if (client.borrowed.erase(ask.serial) > 0) spares_->done(ask.serial);
+      break;
+    case AskKind::kStatus:
+      answer_status(client);
+      break;
+    case AskKind::kStop:
+      stopping_ = true;
+      answer_status(client);
+      break;
+  }
+}
+
+void Server::answer_take(Client& client, std::string_view wish) {
+  // After an upgrade the cells that stand ready, and this keeper, are yesterday's.
+  if (identity_of(*host_.init) != init_identity_) stopping_ = true;
+  auto loan = stopping_ ? Result<Loan>(fail(ErrorCode::kRefused, "keeper", "cloche-init was replaced: start again"))
+                        : spares_->take(wish);
+  if (!loan) {
+    Answer refusal;
+    refusal.kind = AnswerKind::kRefused;
+    (void)send(client.socket, refusal, loan.error().text(), {});
+    return;
+  }
+  client.borrowed.insert(loan->answer.serial);
+  if (!send(client.socket, loan->answer, loan->payload, {loan->control.get(), loan->pidfd})) client.gone = true;
+}
+
+void Server::answer_status(Client& client) {
+  const Counts counts = spares_->counts();
+  Answer answer;
+  answer.kind = AnswerKind::kStatus;
+  const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started_).count();
+  (void)send(client.socket, answer,
+             fmt::format("pid {}\nage {}\nblank {}\nparked {}\nlent {}\nkinds {}\nnetworks {}\nserved-blank {}\n"
+                         "served-parked {}\n",
+                         ::getpid(), age, counts.blank, counts.parked, counts.lent, counts.kinds, counts.networks,
+                         counts.served_blank, counts.served_parked),
+             {});
+}
+
+void Server::on_time() {
+  const auto now = Clock::now();
+  if (now >= next_retirement_) {
+    spares_->retire_unused(now - kUnusedAfter);
+    next_retirement_ = now + kUnusedAfter / 4;
+  }
+  const bool lent = std::ranges::any_of(clients_, [](const Client& c) { return !c.borrowed.empty(); });
+  if (options_.idle.count() > 0 && !lent && now - last_asked_ >= options_.idle) stopping_ = true;
+}
+
+Status Server::run() {
+  while (!stopping_) {
+    const auto gone = [&](Client& client) {
+      if (!client.gone) return false;
+      for (const std::uint64_t serial : client.borrowed) spares_->done(serial);
+      stopping_ = stopping_ || only_one_;
+      return true;
+    };
+    clients_.remove_if(gone);
+    if (stopping_) break;
+    on_time();
+    auto deadline = next_retirement_;
+    if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
+    // Background work gives way to whoever asks: it waits for a moment in which nobody does.
+    const bool busy = std::ranges::any_of(clients_, [](const Client& c) { return !c.borrowed.empty(); });
+    if (spares_->work()) deadline = busy ? Clock::now() + kPause : Clock::now();
+    CLOCHE_TRY(poller_->wait(deadline));
+  }
+  return {};
+}
+
+}  // namespace cloche::keeper

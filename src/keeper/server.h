@@ -1,0 +1,74 @@
+// The keeper's loop: one thread, one stock of cells, any number of clients of one user.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "keeper/protocol.h"
+#include "keeper/spares.h"
+#include "launch/janitor.h"
+#include "plan/host_facts.h"
+#include "supervise/poller.h"
+
+namespace cloche::keeper {
+
+struct ServerOptions {
+  StockOptions stock;
+  Clock::duration idle{};  // nobody asked for that long: ends. Zero: never
+};
+
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> make(HostFacts host, const ServerOptions& options);
+  ~Server();
+
+  // Serves whoever may connect (place.h).
+  Status listen_on(Fd socket);
+  // Serves this one client, and ends with it.
+  Status serve_only(Fd socket);
+  // Readable: ends.
+  Status stop_on(int fd);
+
+  Status run();
+
+ private:
+  struct Client {
+    Fd socket;
+    std::set<std::uint64_t> borrowed;
+    Poller::Watch watch;
+    bool gone = false;
+  };
+
+  Server(HostFacts host, const ServerOptions& options);
+  void accept_client();
+  Status add_client(Fd socket);
+  void on_message(Client& client);
+  void answer_take(Client& client, std::string_view wish);
+  void answer_status(Client& client);
+  void on_time();
+  Status watch_host();
+
+  HostFacts host_;
+  ServerOptions options_;
+  std::unique_ptr<Poller> poller_;
+  Janitor janitor_;
+  std::unique_ptr<Spares> spares_;
+  std::list<Client> clients_;
+  std::string buffer_;
+  Fd listener_;
+  Fd mounts_;
+  Poller::Watch listener_watch_, mounts_watch_, stop_watch_;
+  std::string init_identity_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point last_asked_ = Clock::now();
+  Clock::time_point next_retirement_{};
+  bool only_one_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace cloche::keeper

@@ -1,0 +1,354 @@
+#include "keeper/spares.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "launch/cell.h"
+#include "launch/host_mounts.h"
+#include "launch/id_map.h"
+#include "sys/channel.h"
+#include "sys/file.h"
+#include "tiers/tiers.h"
+#include "wire/wire.h"
+
+namespace cloche::keeper {
+namespace {
+
+constexpr std::size_t kMaxKinds = 16;
+constexpr std::uint32_t kInsideId = 1000;
+
+// The groups that a plan may use (client.h, can_serve), without a limit yet.
+std::vector<CgroupSetting> usual_groups(const CgroupFacts& facts) {
+  std::vector<CgroupSetting> out;
+  const bool v2 = facts.version == CgroupFacts::Version::kV2;
+  for (const Controller c : {Controller::kPids, Controller::kMemory, v2 ? Controller::kCpu : Controller::kCpuAcct}) {
+    if (facts.at(c)) out.push_back({c, {}, {}, {}, false});
+  }
+  return out;
+}
+
+// Host paths that the steps of a spec mount. Nothing if the spec is not one.
+std::optional<std::vector<std::string>> sources_in(const std::string& spec) {
+  wire::SpecHeader header{};
+  if (spec.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, spec.data(), sizeof header);
+  if (header.magic != wire::kMagic || header.total_size != spec.size() || header.leased != 1 || header.tty != 0 ||
+      header.area_offset > spec.size() ||
+      header.step_count > (header.area_offset - sizeof header) / sizeof(wire::Step)) {
+    return std::nullopt;
+  }
+  std::vector<std::string> out;
+  for (std::uint32_t i = 0; i < header.step_count; ++i) {
+    wire::Step step{};
+    std::memcpy(&step, spec.data() + sizeof header + i * sizeof step, sizeof step);
+    if (step.kind != wire::StepKind::kBind && step.kind != wire::StepKind::kDevice) continue;
+    if (step.b >= spec.size() - header.area_offset) return std::nullopt;
+    const std::size_t at = header.area_offset + step.b;
+    const std::size_t end = spec.find('\0', at);
+    if (end == std::string::npos) return std::nullopt;
+    out.push_back(spec.substr(at, end - at));
+  }
+  return out;
+}
+
+// Which inodes the paths lead to now. A file that was replaced since is another one.
+std::string identities_of(const std::vector<std::string>& paths) {
+  std::string out;
+  for (const std::string& path : paths) {
+    struct stat st{};
+    if (::stat(path.c_str(), &st) != 0) {
+      out += "-;";
+      continue;
+    }
+    out += std::to_string(st.st_dev) + ":" + std::to_string(st.st_ino) + ";";
+  }
+  return out;
+}
+
+}  // namespace
+
+Spares::Spares(const HostFacts& host, Janitor& janitor, Poller& poller, StockOptions options)
+    : host_(host),
+      janitor_(janitor),
+      poller_(poller),
+      options_(options),
+      networks_(Networks::make()),
+      name_("keeper-" + std::to_string(::getpid()) + "-") {}
+
+Spares::~Spares() {
+  for (Spare& spare : spares_) {
+    // A lent one lives on: its control socket is its borrower's, and so is its group until the janitor finds it empty.
+    if (spare.state != State::kLent) continue;
+    spare.process.pidfd.reset();
+    janitor_.lend(spare.leaf.paths());
+    spare.leaf.release();
+  }
+}
+
+Spares::Iterator Spares::find(std::uint64_t serial) { return std::ranges::find(spares_, serial, &Spare::serial); }
+
+Spares::Iterator Spares::first(State state, const Kind* kind) {
+  return std::ranges::find_if(spares_, [&](const Spare& s) { return s.state == state && s.kind == kind; });
+}
+
+std::size_t Spares::count(State state, const Kind* kind) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(spares_, [&](const Spare& s) { return s.state == state && s.kind == kind; }));
+}
+
+Result<Spares::Iterator> Spares::start() {
+  Spare& spare = spares_.emplace_back();
+  spare.serial = next_serial_++;
+  if (Status launched = launch(spare); !launched) {
+    spares_.pop_back();
+    return std::unexpected(launched.error());
+  }
+  const std::uint64_t serial = spare.serial;
+  auto control = poller_.watch(spare.process.control.get(), EPOLLIN, [this, serial](auto) { on_control(serial); });
+  auto pidfd = poller_.watch(spare.process.pidfd.get(), EPOLLIN, [this, serial](auto) { on_ended(serial); });
+  if (!control || !pidfd) {
+    spares_.pop_back();
+    return fail(ErrorCode::kSystem, "keeper", "no descriptor left to watch a cell");
+  }
+  spare.control_watch = std::move(*control);
+  spare.pidfd_watch = std::move(*pidfd);
+  return std::prev(spares_.end());
+}
+
+Status Spares::launch(Spare& spare) {
+  if (host_.cgroup.version != CgroupFacts::Version::kNone) {
+    CLOCHE_TRY_ASSIGN(spare.leaf, CgroupLeaf::make(host_.cgroup, name_ + std::to_string(spare.serial),
+                                                   usual_groups(host_.cgroup), janitor_));
+  }
+  SpawnSpec spec = first_process(host_);
+  CgroupLeaf::Doors doors;
+  if (host_.cgroup.version == CgroupFacts::Version::kV2 && !spare.leaf.empty()) {
+    CLOCHE_TRY_ASSIGN(doors, spare.leaf.open_doors());
+    spec.cgroup_fd = doors.v2.get();
+  }
+  const auto spawn_it = [&]() -> Status {
+    CLOCHE_TRY_ASSIGN(spare.process, spawn(spec));
+    return {};
+  };
+  if (networks_) {
+    spec.argv = {"cloche-init", "given"};
+    CLOCHE_TRY_ASSIGN(spare.network, networks_->get());
+    CLOCHE_TRY(networks_->within(spare.network, spawn_it));
+  } else {
+    CLOCHE_TRY(spawn_it());
+  }
+  spare.host_uid = host_.is_root ? kGuestUidBase + static_cast<std::uint32_t>(spare.process.pid) : host_.uid;
+  return {};
+}
+
+// Its exec is over: our memory is no longer shared, and its maps can be written.
+Status Spares::greet(Spare& spare) {
+  spare.process.memory.reset();
+  spare.process.stack = ChildStack();
+  const std::uint32_t gid = host_.is_root ? spare.host_uid : host_.gid;
+  CLOCHE_TRY(write_id_map(spare.process.pid, {kInsideId, kInsideId, spare.host_uid, gid}));
+  spare.state = State::kBlank;
+  return {};
+}
+
+Status Spares::furnish(Spare& spare, Kind& kind) {
+  spare.kind = &kind;
+  spare.state = State::kFurnishing;
+  spare.identities = identities_of(kind.sources);
+  CLOCHE_TRY(spare.leaf.apply(kind.wish.settings));
+  CLOCHE_TRY_ASSIGN(CgroupLeaf::Doors doors, spare.leaf.open_doors());
+  CLOCHE_TRY_ASSIGN(std::vector<Fd> mounts, clone_host_mounts(kind.wish.mounts, spare.host_uid, *host_.init));
+  std::vector<int> fds;
+  for (const Fd& tasks : doors.v1_tasks) fds.push_back(tasks.get());
+  for (const Fd& mount : mounts) fds.push_back(mount.get());
+  std::string spec = kind.wish.spec;
+  wire::SpecHeader header{};
+  std::memcpy(&header, spec.data(), sizeof header);
+  header.cgroup_count = static_cast<std::uint32_t>(doors.v1_tasks.size());
+  header.mount_count = static_cast<std::uint32_t>(mounts.size());
+  std::memcpy(spec.data(), &header, sizeof header);
+  return send_spec_bytes(spare.process.control, spec, std::move(fds));
+}
+
+void Spares::on_control(std::uint64_t serial) {
+  auto spare = find(serial);
+  if (spare == spares_.end() || spare->state == State::kLent) return;
+  wire::Message message{};
+  auto received = sys::receive_bytes(spare->process.control.get(), &message, sizeof message);
+  if (received && !*received) return;
+  bool good = received && (*received)->size == sizeof message;
+  if (good && message.kind == wire::MessageKind::kHello && spare->state == State::kStarting) {
+    good = greet(*spare).has_value();
+  } else if (good && message.kind == wire::MessageKind::kReady && spare->state == State::kFurnishing) {
+    spare->guest = (*received)->sender;
+    spare->probe = message.probe;
+    spare->state = State::kParked;
+  } else {
+    // A kind of cell that cannot be prepared: whoever asks gets a blank one, and the error with it.
+    if (spare->kind != nullptr && message.kind == wire::MessageKind::kFailed) spare->kind->broken = true;
+    good = false;
+  }
+  if (!good) dispose(spare);
+}
+
+void Spares::on_ended(std::uint64_t serial) {
+  auto spare = find(serial);
+  if (spare == spares_.end()) return;
+  spare->pidfd_watch.reset();
+  auto status = try_reap(spare->process);
+  spare->process.pidfd.reset();
+  spare->ended = true;
+  if (spare->state != State::kLent || spare->returned) dispose(spare);
+}
+
+void Spares::done(std::uint64_t serial) {
+  auto spare = find(serial);
+  if (spare == spares_.end() || spare->state != State::kLent) return;
+  spare->returned = true;
+  if (spare->ended) dispose(spare);
+}
+
+void Spares::dispose(Iterator spare) {
+  spare->control_watch.reset();
+  spare->pidfd_watch.reset();
+  spare->process.end();
+  spare->leaf.remove();
+  if (networks_ && spare->network.valid()) networks_->put(std::move(spare->network));
+  spares_.erase(spare);
+}
+
+Spares::Kind* Spares::kind_of(std::string_view wish) {
+  if (wish.empty()) return nullptr;
+  auto known = std::ranges::find(kinds_, wish, &Kind::key);
+  if (known == kinds_.end()) {
+    auto decoded = decode_wish(wish);
+    auto sources = decoded ? sources_in(decoded->spec) : std::nullopt;
+    if (!sources) return nullptr;
+    for (const HostMount& mount : decoded->mounts) sources->push_back(mount.path);
+    if (kinds_.size() >= kMaxKinds) {
+      const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
+      retire_unused(oldest->last + Clock::duration(1));
+    }
+    known = kinds_.insert(kinds_.end(), Kind{std::string(wish), std::move(*decoded), std::move(*sources)});
+  }
+  ++known->asked;
+  known->last = Clock::now();
+  return &*known;
+}
+
+Loan Spares::lend(Spare& spare) {
+  Loan loan;
+  const bool parked = spare.state == State::kParked;
+  ++(parked ? served_parked_ : served_blank_);
+  loan.answer.kind = parked ? AnswerKind::kParked : AnswerKind::kBlank;
+  loan.answer.serial = spare.serial;
+  loan.answer.pid = spare.process.pid;
+  loan.answer.host_uid = spare.host_uid;
+  loan.answer.guest = spare.guest;
+  loan.answer.probe = spare.probe;
+  loan.payload = encode_groups(spare.leaf.directories());
+  spare.control_watch.reset();
+  loan.control = std::move(spare.process.control);
+  loan.pidfd = spare.process.pidfd.get();
+  spare.state = State::kLent;
+  spare.kind = nullptr;
+  janitor_.lend(spare.leaf.paths());
+  return loan;
+}
+
+Result<Loan> Spares::take(std::string_view wish) {
+  Kind* kind = kind_of(wish);
+  if (kind != nullptr) {
+    for (auto ready = first(State::kParked, kind); ready != spares_.end(); ready = first(State::kParked, kind)) {
+      if (ready->identities == identities_of(kind->sources)) return lend(*ready);
+      dispose(ready);
+    }
+  }
+  if (auto ready = first(State::kBlank, nullptr); ready != spares_.end()) return lend(*ready);
+  auto made = first(State::kStarting, nullptr);
+  if (made == spares_.end()) {
+    CLOCHE_TRY_ASSIGN(made, start());
+  }
+  constexpr int kPatienceMs = 5'000;
+  pollfd readable{made->process.control.get(), POLLIN, 0};
+  while (::poll(&readable, 1, kPatienceMs) < 0 && errno == EINTR) {
+  }
+  const std::uint64_t serial = made->serial;
+  on_control(serial);
+  made = find(serial);
+  if (made == spares_.end() || made->state != State::kBlank) {
+    return fail(ErrorCode::kSystem, "keeper", "no cell could be made");
+  }
+  return lend(*made);
+}
+
+bool Spares::work() {
+  for (Kind& kind : kinds_) {
+    if (kind.broken || kind.asked < 2) continue;
+    const std::size_t have = count(State::kParked, &kind) + count(State::kFurnishing, &kind);
+    if (have >= options_.parked) continue;
+    auto blank = first(State::kBlank, nullptr);
+    if (blank == spares_.end()) break;
+    if (!furnish(*blank, kind)) {
+      kind.broken = true;
+      dispose(blank);
+    }
+    return true;
+  }
+  std::size_t wanted = options_.blank;
+  for (const Kind& kind : kinds_) {
+    if (!kind.broken && kind.asked >= 2) {
+      const std::size_t have = count(State::kParked, &kind) + count(State::kFurnishing, &kind);
+      wanted += options_.parked - std::min(have, options_.parked);
+    }
+  }
+  if (count(State::kBlank, nullptr) + count(State::kStarting, nullptr) >= wanted) return false;
+  return start().has_value();
+}
+
+void Spares::retire() {
+  for (auto spare = spares_.begin(); spare != spares_.end();) {
+    auto next = std::next(spare);
+    if (spare->state != State::kLent) dispose(spare);
+    spare = next;
+  }
+  kinds_.clear();
+}
+
+void Spares::retire_unused(Clock::time_point since) {
+  for (auto kind = kinds_.begin(); kind != kinds_.end();) {
+    if (kind->last >= since) {
+      ++kind;
+      continue;
+    }
+    for (auto spare = spares_.begin(); spare != spares_.end();) {
+      auto next = std::next(spare);
+      if (spare->kind == &*kind) dispose(spare);
+      spare = next;
+    }
+    kind = kinds_.erase(kind);
+  }
+}
+
+Counts Spares::counts() const {
+  Counts out;
+  for (const Spare& spare : spares_) {
+    if (spare.state == State::kBlank) ++out.blank;
+    if (spare.state == State::kParked) ++out.parked;
+    if (spare.state == State::kLent) ++out.lent;
+  }
+  out.kinds = kinds_.size();
+  out.networks = networks_ ? networks_->ready() : 0;
+  out.served_blank = served_blank_;
+  out.served_parked = served_parked_;
+  return out;
+}
+
+}  // namespace cloche::keeper

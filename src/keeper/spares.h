@@ -1,0 +1,109 @@
+// The keeper's stock: cells that wait for a run. A blank one has its namespaces, its id maps and its groups, and knows
+// nothing of a policy; a parked one has every step of a policy behind it and waits for what to exec. Each serves one
+// run and is never used again; only networks, which cells without network cannot mark, go round (networks.h).
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "keeper/networks.h"
+#include "keeper/protocol.h"
+#include "launch/cgroup.h"
+#include "launch/janitor.h"
+#include "launch/spawn.h"
+#include "plan/host_facts.h"
+#include "supervise/poller.h"
+
+namespace cloche::keeper {
+
+struct StockOptions {
+  std::size_t blank = 2;   // how many of each are kept ready
+  std::size_t parked = 2;  // for a kind of cell that was asked for twice
+};
+
+struct Loan {
+  Answer answer;
+  std::string payload;
+  Fd control;  // the keeper's copy goes with it
+  int pidfd = -1;
+};
+
+struct Counts {
+  std::size_t blank = 0, parked = 0, lent = 0, kinds = 0, networks = 0;
+  std::uint64_t served_blank = 0, served_parked = 0;
+};
+
+class Spares {
+ public:
+  Spares(const HostFacts& host, Janitor& janitor, Poller& poller, StockOptions options);
+  ~Spares();
+
+  Result<Loan> take(std::string_view wish);
+  // The borrower is done, or gone.
+  void done(std::uint64_t serial);
+  // One piece of background work; false if there is none.
+  bool work();
+  // Ends what stands ready: the host is no longer what it was.
+  void retire();
+  // Forgets kinds of cells that nobody asked for since.
+  void retire_unused(Clock::time_point since);
+  Counts counts() const;
+
+ private:
+  enum class State { kStarting, kBlank, kFurnishing, kParked, kLent };
+  struct Kind {
+    std::string key;
+    Wish wish;
+    std::vector<std::string> sources;  // what of the host is mounted in such a cell
+    std::uint64_t asked = 0;
+    Clock::time_point last{};
+    bool broken = false;
+  };
+  struct Spare {
+    std::uint64_t serial = 0;
+    State state = State::kStarting;
+    Spawned process;
+    std::uint32_t host_uid = 0;
+    CgroupLeaf leaf;
+    Fd network;
+    Kind* kind = nullptr;
+    std::string identities;  // of the kind's sources, when they were mounted
+    pid_t guest = 0;
+    std::uint32_t probe = 0;
+    bool ended = false;
+    bool returned = false;
+    Poller::Watch control_watch, pidfd_watch;
+  };
+  using Iterator = std::list<Spare>::iterator;
+
+  Result<Iterator> start();
+  Status launch(Spare& spare);
+  Status greet(Spare& spare);
+  Status furnish(Spare& spare, Kind& kind);
+  void on_control(std::uint64_t serial);
+  void on_ended(std::uint64_t serial);
+  void dispose(Iterator spare);
+  Iterator find(std::uint64_t serial);
+  Iterator first(State state, const Kind* kind);
+  std::size_t count(State state, const Kind* kind) const;
+  Kind* kind_of(std::string_view wish);
+  Loan lend(Spare& spare);
+
+  const HostFacts& host_;
+  Janitor& janitor_;
+  Poller& poller_;
+  StockOptions options_;
+  std::optional<Networks> networks_;
+  std::list<Spare> spares_;
+  std::list<Kind> kinds_;
+  std::uint64_t next_serial_ = 1;
+  std::uint64_t served_blank_ = 0, served_parked_ = 0;
+  std::string name_;  // begins the names of its groups
+};
+
+}  // namespace cloche::keeper

@@ -1,0 +1,176 @@
+// The janitor's work: a list of directories that must not outlive the engine ("+cPATH", "+dPATH", "+uPATH", "-PATH",
+// "xPATH", each ended by NUL, on a SOCK_SEQPACKET socket), removed when it says so, or when its end of the socket
+// closes.
+//
+// Shared by the two kinds of janitor. One is a program of its own; the other shares the memory of a command that is
+// about to end, so no function here uses errno, the heap or anything else that belongs to that command's threads.
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+
+#include "wire/raw_call.h"
+#include "wire/wire.h"
+
+namespace cloche::wire {
+
+struct SweepEntry {
+  char kind;  // 0: free. c: a cgroup, whoever is in it is killed. u: a cgroup in use by somebody else, waited for.
+              // d: a directory tree. x: a cgroup that the engine has done with.
+  uint8_t tries;
+  char path[kMaxWatchedPath];
+};
+
+struct SweepList {
+  int used;
+  SweepEntry entries[kMaxWatched];  // untouched pages cost nothing
+};
+
+namespace sweep_detail {
+
+inline long address(const void* p) { return reinterpret_cast<long>(p); }
+
+inline bool same(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
+// False if it does not fit.
+inline bool copy(char* to, const char* from, int room) {
+  int i = 0;
+  for (; i < room - 1 && from[i] != '\0'; ++i) to[i] = from[i];
+  to[i] = '\0';
+  return from[i] == '\0';
+}
+
+inline void pause_ms(long ms) {
+  long time[2] = {0, ms * 1'000'000};
+  raw_call(SYS_nanosleep, address(time), 0);
+}
+
+inline void kill_members(const char* cgroup) {
+  char path[kMaxWatchedPath + 16];
+  if (!copy(path, cgroup, kMaxWatchedPath)) return;
+  int end = 0;
+  while (path[end] != '\0') ++end;
+  copy(path + end, "/cgroup.procs", 16);
+  constexpr long kCwd = -100;
+  constexpr long kReadOnly = 0;
+  const long fd = raw_call(SYS_openat, kCwd, address(path), kReadOnly);
+  if (fd < 0) return;
+  char text[2048];
+  long pid = 0;
+  for (long n; (n = raw_call(SYS_read, fd, address(text), sizeof text)) > 0;) {
+    for (long i = 0; i < n; ++i) {
+      if (text[i] >= '0' && text[i] <= '9') {
+        pid = pid * 10 + (text[i] - '0');
+      } else {
+        if (pid > 1) raw_call(SYS_kill, pid, SIGKILL);
+        pid = 0;
+      }
+    }
+  }
+  raw_call(SYS_close, fd);
+}
+
+// True: it is gone.
+inline bool remove_cgroup(SweepEntry& entry) {
+  constexpr long kBusy = -16;
+  constexpr long kCwd = -100;
+  constexpr long kRemoveDirectory = 0x200;
+  if (raw_call(SYS_unlinkat, kCwd, address(entry.path), kRemoveDirectory) != kBusy) return true;
+  // The last task leaves the group a moment after it was reaped: what the engine is done with gets that moment.
+  constexpr int kPatience = 3;
+  if (entry.kind == 'c' || (entry.kind == 'x' && entry.tries >= kPatience)) kill_members(entry.path);
+  if (entry.tries < kPatience) ++entry.tries;
+  return false;
+}
+
+inline void handle(SweepList& list, const char* record) {
+  if (record[0] == '+') {
+    const char kind = record[1];
+    if (kind != 'c' && kind != 'd' && kind != 'u') return;
+    int slot = 0;
+    // Told again, it becomes another kind.
+    while (slot < list.used && !(list.entries[slot].kind != 0 && same(list.entries[slot].path, record + 2))) ++slot;
+    if (slot == list.used) {
+      slot = 0;
+      while (slot < list.used && list.entries[slot].kind != 0) ++slot;
+    }
+    if (slot == kMaxWatched) return;
+    if (!copy(list.entries[slot].path, record + 2, kMaxWatchedPath)) return;
+    if (slot == list.used) ++list.used;
+    list.entries[slot].kind = kind;
+    list.entries[slot].tries = 0;
+    return;
+  }
+  for (int i = 0; i < list.used; ++i) {
+    SweepEntry& entry = list.entries[i];
+    if (entry.kind == 0 || !same(entry.path, record + 1)) continue;
+    if (record[0] == '-') entry.kind = 0;
+    if (record[0] == 'x') entry.kind = 'x';
+  }
+}
+
+// One pass over the entries of a kind ('*': all); true if any is left.
+inline bool sweep(SweepList& list, char kind, bool (*remove_directory)(const char*)) {
+  bool left = false;
+  for (int i = 0; i < list.used; ++i) {
+    SweepEntry& entry = list.entries[i];
+    if (entry.kind == 0 || (kind != '*' && entry.kind != kind)) continue;
+    const bool gone =
+        entry.kind == 'd' ? remove_directory == nullptr || remove_directory(entry.path) : remove_cgroup(entry);
+    if (gone) entry.kind = 0;
+    left = left || !gone;
+  }
+  return left;
+}
+
+}  // namespace sweep_detail
+
+// Serves until the socket closes, then removes what is left on the list; returns 0, or 1 if something could not be.
+inline int sweep_until_closed(int fd, SweepList& list, bool (*remove_directory)(const char*)) {
+  using namespace sweep_detail;
+  bool pending = false;
+  for (;;) {
+    // What the engine handed over is removed between its messages.
+    struct pollfd readable = {fd, POLLIN, 0};
+    long timeout[2] = {0, 1'000'000};
+    const long ready = raw_call(SYS_ppoll, address(&readable), 1, pending ? address(timeout) : 0, 0, 0);
+    constexpr long kInterrupted = -4;
+    if (ready == kInterrupted) continue;
+    if (ready > 0) {
+      char buffer[8192];
+      const long n = raw_call(SYS_read, fd, address(buffer), sizeof buffer);
+      if (n == kInterrupted) continue;
+      if (n <= 0) break;
+      long start = 0;
+      for (long i = 0; i < n; ++i) {
+        if (buffer[i] != '\0') continue;
+        handle(list, buffer + start);
+        start = i + 1;
+      }
+    }
+    pending = sweep(list, 'x', nullptr);
+  }
+  // Groups first: who is killed there writes no more into a directory.
+  int rounds = 0;
+  for (bool left = true; left;) {
+    left = false;
+    constexpr char kOrder[] = {'c', 'x', 'd', 'u'};
+    for (const char kind : kOrder) left = sweep(list, kind, remove_directory) || left;
+    bool waiting = false;
+    for (int i = 0; i < list.used; ++i) waiting = waiting || list.entries[i].kind == 'u';
+    // A run that somebody else owns may go on for hours; what is ours ends soon or never.
+    constexpr int kRounds = 2000;
+    if (left && !waiting && ++rounds > kRounds) return 1;
+    if (left) pause_ms(waiting ? 50 : 5);
+  }
+  return 0;
+}
+
+}  // namespace cloche::wire
