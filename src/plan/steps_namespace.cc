@@ -188,11 +188,7 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add_grants(plan, context);
   add(plan, {.kind = StepKind::kPivot, .serves = Guarantee::kFileSystem});
   add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});
-  add(plan, {.kind = StepKind::kKeyring, .serves = Guarantee::kKeyring});
-  add_rlimits(plan, context);
-  add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
-  add_walls(plan, context, view_rules(context), "/.cloche");
-  add_exec(plan, context.policy.cwd);
+  add_tail(plan, context);
 }
 
 }  // namespace cloche
