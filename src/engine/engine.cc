@@ -24,6 +24,7 @@ Result<Cell> start_cell(const Plan& plan, const LaunchContext& context) {
 void complete_facts(HostFacts& host, const Policy& policy) {
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
+  if (policy.backend == BackendChoice::kBwrap) host.proc_entries = list_proc();
 }
 
 Report refusal(const Request& request, const Policy& policy, const Error& error) {
@@ -43,7 +44,11 @@ Report refusal(const Request& request, const Policy& policy, const Error& error)
 
 Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring) {
   Request named = request;
-  if (named.id == "plan") named.id = make_run_id();
+  if (named.id == "plan") {
+    auto id = make_run_id();
+    if (!id) return refusal(named, policy, id.error());
+    named.id = std::move(*id);
+  }
   auto supervisor = Supervisor::make(host, start_cell);
   if (!supervisor) return refusal(named, policy, supervisor.error());
   if (host.init && host.cgroup.version == CgroupFacts::Version::kV1) (*supervisor)->start_janitor();
