@@ -71,6 +71,20 @@ bool remove_entry(const Entry& entry) {
   return true;
 }
 
+// Whether nothing of this kind is left.
+bool remove_all(char kind) {
+  bool left = false;
+  for (int i = 0; i < g_used; ++i) {
+    if (g_entries[i].kind != kind) continue;
+    if (remove_entry(g_entries[i])) {
+      g_entries[i].kind = 0;
+    } else {
+      left = true;
+    }
+  }
+  return !left;
+}
+
 }  // namespace
 
 void run_janitor() {
@@ -80,7 +94,7 @@ void run_janitor() {
   // A terminal's interrupt must not take the janitor before the engine.
   constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
   for (int ignored : kIgnored) signal(ignored, SIG_IGN);
-  static char buffer[8192];
+  static char buffer[wire::kMaxWatchMessage];
   size_t used = 0;
   for (;;) {
     ssize_t n = read(wire::kControlFd, buffer + used, sizeof buffer - used);
@@ -97,17 +111,13 @@ void run_janitor() {
     memmove(buffer, buffer + start, used);
     if (used == sizeof buffer) used = 0;  // no record is that long
   }
-  for (int round = 0; round < 2000; ++round) {
-    bool left = false;
-    for (int i = 0; i < g_used; ++i) {
-      if (g_entries[i].kind == 0) continue;
-      if (remove_entry(g_entries[i])) {
-        g_entries[i].kind = 0;
-      } else {
-        left = true;
-      }
-    }
-    if (!left) _exit(0);
+  constexpr int kRounds = 2000;
+  for (int round = 0; round < kRounds; ++round) {
+    // Groups first: who is still alive in one would fill, or make anew, the directory that was just removed. A group
+    // that will not go must not keep the directories for ever, either.
+    const bool groups_gone = remove_all('c');
+    const bool directories_gone = (groups_gone || round >= kRounds / 2) && remove_all('d');
+    if (groups_gone && directories_gone) _exit(0);
     const struct timespec pause = {0, 5'000'000};
     nanosleep(&pause, nullptr);
   }

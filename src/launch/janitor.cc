@@ -25,7 +25,6 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
   // What the janitor could not keep would be left behind by a killed engine: better not made at all.
   if (watched_ + paths.size() > wire::kMaxWatched)
     return fail(ErrorCode::kRefused, "janitor", "too many runs at once for one engine");
-  watched_ += paths.size();
   for (const std::string& path : paths) {
     if (path.size() >= wire::kMaxWatchedPath)
       return fail(ErrorCode::kRefused, "janitor", "the path is too long: " + path);
@@ -33,7 +32,11 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
     records += static_cast<char>(kind);
     records.append(path.c_str(), path.size() + 1);
   }
-  return sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
+  if (records.size() > wire::kMaxWatchMessage)
+    return fail(ErrorCode::kRefused, "janitor", "too many directories for one run");
+  CLOCHE_TRY(sys::send_bytes(process_.control.get(), records.data(), records.size(), {}));
+  watched_ += paths.size();
+  return {};
 }
 
 void Janitor::forget(const std::vector<std::string>& paths) {
