@@ -45,11 +45,12 @@ struct HostFacts {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t supplementary_groups = 0;  // how many the engine carries
-  bool is_root = false;                    // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID
+  bool is_root = false;                    // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP
   bool set_uid_program = false;            // real and effective ids differ, or AT_SECURE
   bool in_container = false;
-  unsigned cpus = 1;         // this process may use
-  std::uint64_t memory = 0;  // bytes of the machine
+  unsigned cpus = 1;                // this process may use
+  std::uint64_t memory = 0;         // bytes of the machine
+  std::uint64_t open_files = 1024;  // how many the engine may have open (RLIMIT_NOFILE, soft)
 
   bool user_namespaces = false;     // a test clone worked
   std::string user_namespaces_why;  // errno and the likely setting when it did not
