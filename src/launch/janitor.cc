@@ -19,6 +19,17 @@ Status Janitor::start() {
   return {};
 }
 
+Status Janitor::tell(const std::string& records) {
+  constexpr int kMillis = 10'000;
+  for (;;) {
+    Status sent = sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
+    if (sent || sent.error().errno_value != EAGAIN) return sent;
+    // Many runs began at once, or its exec is not over yet: it reads as fast as it can, and nothing may get lost.
+    pollfd writable{process_.control.get(), POLLOUT, 0};
+    if (::poll(&writable, 1, kMillis) == 0) return sent;
+  }
+}
+
 Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
   CLOCHE_TRY(start());
   std::string records;
@@ -34,7 +45,7 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
   }
   if (records.size() > wire::kMaxWatchMessage)
     return fail(ErrorCode::kRefused, "janitor", "too many directories for one run");
-  CLOCHE_TRY(sys::send_bytes(process_.control.get(), records.data(), records.size(), {}));
+  CLOCHE_TRY(tell(records));
   watched_ += paths.size();
   return {};
 }
@@ -47,7 +58,7 @@ void Janitor::forget(const std::vector<std::string>& paths) {
     records += '-';
     records.append(path.c_str(), path.size() + 1);
   }
-  (void)sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
+  (void)tell(records);
 }
 
 void Janitor::leave() {

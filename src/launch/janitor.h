@@ -31,6 +31,8 @@ class Janitor {
   Status start();
 
  private:
+  Status tell(const std::string& records);
+
   std::string init_path_;
   std::size_t watched_ = 0;
   Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that
