@@ -39,7 +39,7 @@ class CompareGrants : public testing::Test {
 
 TEST_F(CompareGrants, WhatIsStillInItsPlacePasses) { EXPECT_TRUE(compare()); }
 
-TEST_F(CompareGrants, C33_AnotherDirectoryInItsPlaceIsRefused) {
+TEST_F(CompareGrants, C30_AnotherDirectoryInItsPlaceIsRefused) {
   fs::rename(path_, root_ + "/aside");
   fs::create_directory(path_);
   const Status compared = compare();
@@ -47,7 +47,7 @@ TEST_F(CompareGrants, C33_AnotherDirectoryInItsPlaceIsRefused) {
   EXPECT_EQ(compared.error().code, ErrorCode::kRefused);
 }
 
-TEST_F(CompareGrants, C33_ALinkInItsPlaceIsRefusedEvenToTheSame) {
+TEST_F(CompareGrants, C30_ALinkInItsPlaceIsRefusedEvenToTheSame) {
   fs::rename(path_, root_ + "/aside");
   fs::create_directory_symlink(root_ + "/aside", path_);
   EXPECT_FALSE(compare());

@@ -219,7 +219,7 @@ constexpr const char* kWork =
 constexpr const char* kNull = "4 1 0:6 /null /dev/null rw,nosuid,noexec - devtmpfs udev rw\n";
 constexpr const char* kProc = "5 1 0:53 / /proc ro,nosuid,nodev,noexec - proc proc rw,subset=pid\n";
 
-TEST(Judge, C30_TheMountOnTopCounts) {
+TEST(Judge, X1_63_TheMountOnTopCounts) {
   const std::string cell = std::string(kRoot) + kWork + kNull;
   expect_in_any_order(cell + kProc, nullptr);
   expect_in_any_order(cell + kProc + "6 5 0:54 / /proc rw,nosuid,nodev - proc proc rw\n", "proc-view");
@@ -229,7 +229,7 @@ TEST(Judge, C30_TheMountOnTopCounts) {
   expect_in_any_order(cell + kProc + "6 3 8:1 /x /work rw,nosuid,nodev - ext4 /dev/vda rw\n", "disk");
 }
 
-TEST(Judge, C30_AMaskBelowAnotherMountIsNone) {
+TEST(Judge, X1_63_AMaskBelowAnotherMountIsNone) {
   const std::string cell = std::string(kRoot) + kWork + kNull + "5 1 0:53 / /proc rw,nosuid,nodev - proc proc rw\n";
   const std::string mask = "6 5 0:54 / /proc/sys ro,nosuid,nodev - tmpfs none rw\n";
   expect_in_any_order(cell + mask, nullptr);

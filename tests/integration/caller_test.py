@@ -52,7 +52,7 @@ class Caller(CellCase):
 
 
 class Grants(CellCase):
-    def test_C33_a_path_that_changes_meanwhile_never_shows_another_place(self):
+    def test_C30_a_path_that_changes_meanwhile_never_shows_another_place(self):
         folder = tempfile.mkdtemp(prefix="cloche-case-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         os.chmod(folder, 0o755)
@@ -82,7 +82,7 @@ class Grants(CellCase):
 
 
 class Honesty(CellCase):
-    def test_N5_output_over_its_limit_is_that_also_when_the_guest_has_ended(self):
+    def test_N8_output_over_its_limit_is_that_also_when_the_guest_has_ended(self):
         # One byte too many, and gone: the end and the last bytes arrive together, in either order.
         for words in ([], TIER0):
             for _ in range(25):
