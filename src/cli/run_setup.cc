@@ -13,6 +13,7 @@
 #include "engine/program.h"
 #include "engine/script.h"
 #include "host/probe.h"
+#include "plan/steps.h"
 #include "policy/check.h"
 #include "policy/overrides.h"
 #include "policy/presets.h"
@@ -43,12 +44,6 @@ std::string current_directory() {
 std::string home_of(const Environment& env) {
   const auto home = env.find("HOME");
   return home != env.end() && home->second.starts_with('/') ? home->second : "/nonexistent";
-}
-
-std::vector<std::string> absolute_grants(const std::vector<std::string>& grants, const std::string& home) {
-  std::vector<std::string> out;
-  for (const std::string& grant : grants) out.push_back(grant.starts_with("~/") ? home + grant.substr(1) : grant);
-  return out;
 }
 
 Result<Script> make_script(const RunArgs& args, const ScriptContext& context) {
@@ -87,7 +82,7 @@ Result<Request> make_request(const RunArgs& args, const Policy& policy, const En
   request.tty = args.parsed.has("--tty");
   // A person at a terminal ends a session; elsewhere a forgotten run must end by itself (N2).
   request.cancellable = request.tty;
-  const std::vector<std::string> exec = absolute_grants(policy.files.exec, request.home);
+  const std::vector<std::string> exec = expand_home(policy.files.exec, request.home);
   const std::vector<std::string>& words = args.parsed.operands;
   if (args.parsed.dashes) {
     request.argv = words;

@@ -24,6 +24,7 @@ Result<Cell> start_cell(const Plan& plan, const LaunchContext& context) {
 void complete_facts(HostFacts& host, const Policy& policy) {
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
+  if (policy.backend == BackendChoice::kBwrap) host.proc_entries = list_proc();
 }
 
 Report refusal(const Request& request, const Policy& policy, const Error& error) {
@@ -70,7 +71,11 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
            const KeeperUse& keeper) {
   wiring.asked = Clock::now();
   Request named = request;
-  if (named.id == "plan") named.id = make_run_id();
+  if (named.id == "plan") {
+    auto id = make_run_id();
+    if (!id) return refusal(named, policy, id.error());
+    named.id = std::move(*id);
+  }
   Starter starter = start_cell;
   bool warm = false;
   const bool only = keeper.when == KeeperUse::When::kAlways;

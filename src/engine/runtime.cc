@@ -103,8 +103,7 @@ Result<Request> Runtime::State::to_request(const Job& job) const {
   }
   if (auto home = out.env.find("HOME"); home != out.env.end()) out.home = home->second;
   const Policy& policy = job.policy.value();
-  std::vector<std::string> exec_grants;
-  for (const std::string& path : policy.files.exec) exec_grants.push_back(expand_home(path, out.home));
+  const std::vector<std::string> exec_grants = expand_home(policy.files.exec, out.home);
   if (!job.request.language.empty() || !job.request.script.empty()) {
     CLOCHE_TRY_ASSIGN(out.script, script_from_text(job.request.script, job.request.language,
                                                    {.memory = policy.limits.memory, .exec_grants = exec_grants}));
@@ -229,7 +228,8 @@ Runtime::~Runtime() {
 RunHandle Runtime::start(const PolicyHandle& policy, RunRequest request) {
   RunHandle handle;
   handle.state_ = std::make_shared<RunHandle::State>();
-  handle.state_->id = make_run_id();
+  auto id = make_run_id();
+  handle.state_->id = id.value_or("");
   handle.state_->cancel = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
   bool wired = handle.state_->cancel.valid();
   if (!request.input.empty()) {
@@ -237,13 +237,13 @@ RunHandle Runtime::start(const PolicyHandle& policy, RunRequest request) {
     wired = wired && memfd && ::lseek(memfd->get(), 0, SEEK_SET) == 0;
     if (memfd) handle.state_->input = std::move(*memfd);
   }
-  if (!wired) {
+  if (!id || !wired) {
     Request plain;
     plain.id = handle.state_->id;
     plain.argv = request.argv;
-    handle.state_->finish(
-        refusal(plain, policy.value(),
-                {ErrorCode::kSystem, "runtime", EMFILE, "no descriptors left for the run", "raise RLIMIT_NOFILE"}));
+    const Error no_descriptors{ErrorCode::kSystem, "runtime", EMFILE, "no descriptors left for the run",
+                               "raise RLIMIT_NOFILE"};
+    handle.state_->finish(refusal(plain, policy.value(), id ? no_descriptors : id.error()));
     return handle;
   }
   {

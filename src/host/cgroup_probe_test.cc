@@ -60,7 +60,7 @@ TEST(CgroupProbe, V2RootUsesTheTopEvenThoughItHoldsProcesses) {
   for (const Controller c : {Controller::kPids, Controller::kMemory, Controller::kCpu}) {
     EXPECT_EQ(probe.facts.at(c), "/sys/fs/cgroup/cloche");
   }
-  EXPECT_FALSE(probe.facts.at(Controller::kFreezer));
+  EXPECT_FALSE(probe.facts.at(Controller::kCpuAcct));
   EXPECT_FALSE(probe.facts.v2_needs_self_move);
   EXPECT_TRUE(probe.at_root);
   EXPECT_EQ(probe.facts.why_not, "");
@@ -200,7 +200,6 @@ TEST(CgroupProbe, V1UsesOurOwnDirectoryPerControllerAlsoInCombinedMounts) {
   EXPECT_EQ(facts.at(Controller::kMemory), "/cg/memory/u/m/cloche");
   EXPECT_EQ(facts.at(Controller::kCpu), "/cg/cpu,cpuacct/u/cloche");
   EXPECT_EQ(facts.at(Controller::kCpuAcct), "/cg/cpu,cpuacct/u/cloche");
-  EXPECT_EQ(facts.at(Controller::kFreezer), "/cg/freezer/u/cloche");
   EXPECT_EQ(facts.why_not, "");
 }
 

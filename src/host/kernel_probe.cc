@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -72,7 +73,8 @@ bool has_capabilities() {
   header.version = _LINUX_CAPABILITY_VERSION_3;
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
   if (::syscall(SYS_capget, &header, data) != 0) return false;
-  constexpr std::uint32_t kNeeded = (1u << CAP_SYS_ADMIN) | (1u << CAP_SETUID) | (1u << CAP_SETGID);
+  constexpr std::uint32_t kNeeded =
+      (1u << CAP_SYS_ADMIN) | (1u << CAP_SETUID) | (1u << CAP_SETGID) | (1u << CAP_SETPCAP);
   return (data[0].effective & kNeeded) == kNeeded;
 }
 
@@ -115,6 +117,8 @@ void probe_identity(HostFacts& facts) {
 }
 
 void probe_machine(HostFacts& facts) {
+  rlimit open_files{};
+  if (::getrlimit(RLIMIT_NOFILE, &open_files) == 0) facts.open_files = open_files.rlim_cur;
   // Raw, because glibc's cpu_set_t ends at 1024 cpus and the call fails on machines that could have more.
   unsigned long mask[128] = {};
   const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);

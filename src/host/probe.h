@@ -31,4 +31,7 @@ HostFacts probe_full();
 // a probe: only tier 0 as an ordinary user needs it, whose RLIMIT_NPROC counts all of them.
 std::uint64_t count_user_tasks(std::uint32_t uid, const std::string& root = {});
 
+// For HostFacts::proc_entries; no part of a probe either, since only bwrap needs it.
+std::vector<std::string> list_proc(const std::string& root = {});
+
 }  // namespace cloche

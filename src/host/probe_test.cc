@@ -165,6 +165,16 @@ TEST_F(FakeMachine, TasksOfAUserAreItsThreads) {
   EXPECT_GE(count_user_tasks(::getuid()), 1u);
 }
 
+TEST(ProcListing, C44_WhatProcHoldsBesidesProcessesIsListed) {
+  const FakeHost host;
+  host.file("/proc/1/status", "");
+  host.directory("/proc/sys");
+  host.file("/proc/kallsyms", "");
+  host.link("/proc/self", "1");
+  EXPECT_EQ(list_proc(host.root()), (std::vector<std::string>{"kallsyms", "sys/"}));
+  EXPECT_TRUE(list_proc(host.root() + "/nowhere").empty());
+}
+
 unsigned open_descriptors() {
   unsigned count = 0;
   DIR* folder = ::opendir("/proc/self/fd");

@@ -55,10 +55,12 @@ Status WorkDirectory::remove() {
 
 Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec) {
   // Whichever backend mounts or allows them: a link that somebody planted must not decide what is granted.
-  for (const std::string& path : plan.grants) {
-    if (auto place = sys::open_without_symlinks(path); !place) return std::unexpected(place.error());
-  }
   Cell cell;
+  for (const std::string& path : plan.grants) {
+    CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(path));
+    // bwrap binds by path, later: what it bound is compared with this one before the guest starts.
+    if (plan.backend == Backend::kBwrap) cell.grants.push_back(std::move(place));
+  }
   // Version 2 has its cells born in the group, and bwrap must be in it before it forks. Otherwise the group is made
   // while the child execs, and init enters it as its first act.
   const bool enters_by_itself =

@@ -68,7 +68,8 @@ struct Cell {
   CgroupLeaf cgroup;
   CgroupLeaf::Doors doors;  // release with the process's memory
   WorkDirectory work;
-  Fd out;  // read ends of the guest's stdout and stderr
+  std::vector<Fd> grants;  // bwrap: the places that were checked, in the order of plan.grants
+  Fd out;                  // read ends of the guest's stdout and stderr
   Fd err;
   Fd in;                       // write end of its stdin, if asked for
   std::vector<Fd> stdio;       // the guest's ends, until it gets them

@@ -95,7 +95,6 @@ TEST_F(CgroupV1, P4_LimitsAreReadBackFromTheKernel) {
   EXPECT_EQ(*leaf->read(Controller::kPids, "pids.max"), "7");
   EXPECT_EQ(*leaf->read(Controller::kMemory, "memory.limit_in_bytes"), "67108864");
   EXPECT_EQ(*leaf->read(Controller::kCpu, "cpu.cfs_quota_us"), "50000");
-  EXPECT_FALSE(leaf->read(Controller::kFreezer, "freezer.state"));
   EXPECT_TRUE(leaf->usage().cpu_us.has_value());
 }
 

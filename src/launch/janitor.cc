@@ -23,13 +23,23 @@ Status Janitor::start() {
   return {};
 }
 
+Status Janitor::tell(const std::string& records) {
+  constexpr int kMillis = 10'000;
+  for (;;) {
+    Status sent = sys::send_bytes(socket().get(), records.data(), records.size(), {});
+    if (sent || sent.error().errno_value != EAGAIN) return sent;
+    // Many runs began at once, or its exec is not over yet: it reads as fast as it can, and nothing may get lost.
+    pollfd writable{socket().get(), POLLOUT, 0};
+    if (::poll(&writable, 1, kMillis) == 0) return sent;
+  }
+}
+
 Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
   CLOCHE_TRY(start());
   std::string records;
   // What the janitor could not keep would be left behind by a killed engine: better not made at all.
   if (watched_ + paths.size() > wire::kMaxWatched)
     return fail(ErrorCode::kRefused, "janitor", "too many runs at once for one engine");
-  watched_ += paths.size();
   for (const std::string& path : paths) {
     if (path.size() >= wire::kMaxWatchedPath)
       return fail(ErrorCode::kRefused, "janitor", "the path is too long: " + path);
@@ -37,7 +47,11 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
     records += static_cast<char>(kind);
     records.append(path.c_str(), path.size() + 1);
   }
-  return sys::send_bytes(socket().get(), records.data(), records.size(), {});
+  if (records.size() > wire::kMaxWatchMessage)
+    return fail(ErrorCode::kRefused, "janitor", "too many directories for one run");
+  CLOCHE_TRY(tell(records));
+  watched_ += paths.size();
+  return {};
 }
 
 bool Janitor::tell(char verb, const std::vector<std::string>& paths) {
@@ -48,7 +62,7 @@ bool Janitor::tell(char verb, const std::vector<std::string>& paths) {
     records += verb;
     records.append(path.c_str(), path.size() + 1);
   }
-  return sys::send_bytes(socket().get(), records.data(), records.size(), {}).has_value();
+  return tell(records).has_value();
 }
 
 void Janitor::forget(const std::vector<std::string>& paths) { (void)tell('-', paths); }
@@ -60,7 +74,7 @@ void Janitor::lend(const std::vector<std::string>& paths) {
     records += static_cast<char>(Kind::kInUse);
     records.append(path.c_str(), path.size() + 1);
   }
-  if (socket().valid()) (void)sys::send_bytes(socket().get(), records.data(), records.size(), {});
+  if (socket().valid()) (void)tell(records);
 }
 
 bool Janitor::hand_over(const std::vector<std::string>& paths) { return tell('x', paths); }

@@ -41,6 +41,7 @@ class Janitor {
 
  private:
   bool tell(char verb, const std::vector<std::string>& paths);
+  Status tell(const std::string& records);
   const Fd& socket() const { return home_ == Home::kShared ? shared_ : process_.control; }
 
   std::string init_path_;

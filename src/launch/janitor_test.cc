@@ -21,6 +21,7 @@
 #include "launch/cgroup.h"
 #include "sys/channel.h"
 #include "sys/file.h"
+#include "wire/wire.h"
 
 namespace cloche {
 namespace {
@@ -165,6 +166,83 @@ TEST_F(JanitorTest, TheJanitorEndsWithItsOwnerAndIsReaped) {
     ASSERT_TRUE(janitor.watch(Janitor::Kind::kDirectory, {root_ + "/never-made"}));
   }
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG | __WALL), -1) << "a process of the janitor's is left";
+}
+
+TEST_F(JanitorTest, K7_NobodyWhoStillLivesMakesTheWorkDirectoryAnew) {
+  const std::string controller = "/sys/fs/cgroup/pids";
+  if (::access((controller + "/cgroup.clone_children").c_str(), F_OK) != 0 ||
+      ::access((controller + "/cgroup.procs").c_str(), W_OK) != 0) {
+    GTEST_SKIP() << "fact: no writable cgroup v1 controller 'pids'";
+  }
+  const std::string own = controller + "/cloche-janitor-" + std::to_string(::getpid());
+  const std::string work = root_ + "/work";
+  ASSERT_EQ(::mkdir(own.c_str(), 0755), 0);
+  kill_when_ready([&] {
+    static Janitor janitor(kInit);
+    // The directory is on the list before the group, as it is in a run.
+    if (!janitor.watch(Janitor::Kind::kDirectory, {work}) || !janitor.watch(Janitor::Kind::kCgroup, {own}))
+      return false;
+    if (::mkdir(work.c_str(), 0755) != 0) return false;
+    for (int i = 0; i < 4; ++i) {
+      const pid_t member = ::fork();
+      if (member == 0) {
+        ::close_range(3, ~0u, 0);
+        ::alarm(60);
+        for (;;) ::mkdir(work.c_str(), 0755);
+      }
+      if (member < 0 || !sys::write_file(own + "/cgroup.procs", std::to_string(member))) return false;
+    }
+    return true;
+  });
+  // The group goes last for whoever removes the directory first, and then the directory is back.
+  EXPECT_TRUE(vanishes(own));
+  EXPECT_TRUE(vanishes(work));
+}
+
+TEST_F(JanitorTest, AListThatIsFullRefusesAndTakesAgainWhatWasForgotten) {
+  Janitor janitor(kInit);
+  std::vector<std::string> paths;
+  for (int i = 0; i < wire::kMaxWatched; ++i) {
+    paths.push_back("/nonexistent/" + std::to_string(i));
+    ASSERT_TRUE(janitor.watch(Janitor::Kind::kDirectory, {paths.back()})) << i;
+  }
+  const Status full = janitor.watch(Janitor::Kind::kDirectory, {"/nonexistent/more"});
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::kRefused);
+  EXPECT_NE(full.error().message.find("too many"), std::string::npos);
+  janitor.forget({paths.back()});
+  EXPECT_TRUE(janitor.watch(Janitor::Kind::kDirectory, {"/nonexistent/more"}));
+}
+
+TEST_F(JanitorTest, APathThatItCouldNotKeepIsRefusedAndCountsForNothing) {
+  Janitor janitor(kInit);
+  std::string longest;
+  while (longest.size() < wire::kMaxWatchedPath) longest += "/nonexistent";
+  longest.resize(wire::kMaxWatchedPath - 1);
+  for (int i = 0; i < wire::kMaxWatched + 1; ++i) {
+    const Status refused = janitor.watch(Janitor::Kind::kDirectory, {longest + "p"});
+    ASSERT_FALSE(refused);
+    ASSERT_EQ(refused.error().code, ErrorCode::kRefused);
+    ASSERT_NE(refused.error().message.find("too long"), std::string::npos) << i << ": " << refused.error().text();
+  }
+  EXPECT_TRUE(janitor.watch(Janitor::Kind::kDirectory, {longest}));
+  // More than one message holds would be cut by the kernel.
+  EXPECT_FALSE(janitor.watch(Janitor::Kind::kDirectory, std::vector<std::string>(20, longest)));
+}
+
+TEST_F(JanitorTest, K7_TheLongestPathIsKept) {
+  std::string path = root_;
+  while (path.size() < wire::kMaxWatchedPath - 120) {
+    path += "/" + std::string(100, 'p');
+    ASSERT_EQ(::mkdir(path.c_str(), 0755), 0);
+  }
+  path += "/" + std::string(wire::kMaxWatchedPath - 2 - path.size(), 'q');
+  ASSERT_EQ(path.size(), wire::kMaxWatchedPath - 1u);
+  kill_when_ready([&] {
+    static Janitor janitor(kInit);
+    return janitor.watch(Janitor::Kind::kDirectory, {path}) && ::mkdir(path.c_str(), 0755) == 0;
+  });
+  EXPECT_TRUE(vanishes(path));
 }
 
 TEST_F(JanitorTest, AMissingProgramIsAnErrorBeforeAnythingIsMade) {

@@ -69,7 +69,8 @@ class WithoutGroups {
 std::string hint_for_clone(int error) {
   switch (error) {
     case EPERM:
-      return "this user may not make user namespaces here: 'cloche doctor' tells which setting forbids it";
+      return "this user may not make user namespaces here: 'cloche doctor' tells which setting forbids it; in a "
+             "chroot the kernel never allows it";
     case ENOSPC:
     case EUSERS:
       return "the limit on namespaces is reached: raise user.max_user_namespaces and its siblings";

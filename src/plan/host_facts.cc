@@ -14,8 +14,6 @@ std::string_view to_string(Controller controller) {
       return "cpu";
     case Controller::kCpuAcct:
       return "cpuacct";
-    case Controller::kFreezer:
-      return "freezer";
   }
   return "unknown";
 }

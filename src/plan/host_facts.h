@@ -11,17 +11,17 @@
 
 namespace cloche {
 
-enum class Controller : std::uint8_t { kPids, kMemory, kCpu, kCpuAcct, kFreezer };
+enum class Controller : std::uint8_t { kPids, kMemory, kCpu, kCpuAcct };
 inline constexpr std::array kControllers = {Controller::kPids, Controller::kMemory, Controller::kCpu,
-                                            Controller::kCpuAcct, Controller::kFreezer};
-std::string_view to_string(Controller);  // "pids", "memory", "cpu", "cpuacct", "freezer"
+                                            Controller::kCpuAcct};
+std::string_view to_string(Controller);  // "pids", "memory", "cpu", "cpuacct"
 
 // Where a run may make its leaf. An absent directory means: not writable or not there.
 struct CgroupFacts {
   enum class Version : std::uint8_t { kNone, kV1, kV2 };
   Version version = Version::kNone;
   // Per controller a directory that was delegated to us, or "DIR/cloche" where DIR is shared with others and the leaf
-  // becomes DIR/cloche-ID. v2: the same under pids, memory and cpu, nothing under cpuacct and freezer.
+  // becomes DIR/cloche-ID. v2: the same under pids, memory and cpu, nothing under cpuacct.
   std::array<std::optional<std::string>, kControllers.size()> parent;
   bool v2_needs_self_move = false;  // the engine must first move itself into a leaf beside the cells
   std::string why_not;              // for people, when something is missing
@@ -45,11 +45,12 @@ struct HostFacts {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::uint32_t supplementary_groups = 0;  // how many the engine carries
-  bool is_root = false;                    // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID
+  bool is_root = false;                    // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP
   bool set_uid_program = false;            // real and effective ids differ, or AT_SECURE
   bool in_container = false;
-  unsigned cpus = 1;         // this process may use
-  std::uint64_t memory = 0;  // bytes of the machine
+  unsigned cpus = 1;                // this process may use
+  std::uint64_t memory = 0;         // bytes of the machine
+  std::uint64_t open_files = 1024;  // how many the engine may have open (RLIMIT_NOFILE, soft)
 
   bool user_namespaces = false;     // a test clone worked
   std::string user_namespaces_why;  // errno and the likely setting when it did not
@@ -63,6 +64,8 @@ struct HostFacts {
   bool cgroup_kill = false;          // cgroup.kill exists (v2)
   bool nproc_per_namespace = false;  // RLIMIT_NPROC counts per user namespace (5.14)
   std::uint64_t user_tasks = 0;      // tasks this uid has now; counted only for tier 0 as an ordinary user
+  // What /proc holds besides processes, sorted; a directory ends in "/". Read only for bwrap, which covers them.
+  std::vector<std::string> proc_entries;
   std::uint64_t uid_span = 0;        // how many host uids can be mapped (size of /proc/self/uid_map)
   std::optional<std::string> bwrap;  // path
   std::optional<std::string> bwrap_version;

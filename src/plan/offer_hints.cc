@@ -105,6 +105,8 @@ std::string user_namespaces(const HostFacts& host) {
   return "run as root, or use a kernel with CONFIG_USER_NS=y; until then only tier process works";
 }
 
+std::string open_files() { return "raise the limit on open files of whoever starts cloche: ulimit -n 1024"; }
+
 std::string old_kernel(const HostFacts& host) {
   if (kernel_at_least(host.kernel, 5, 12)) {
     return "a system-call filter around this process hides them: start the container with --security-opt "

@@ -21,6 +21,7 @@ std::string choose_a_backend();
 std::string no_init();
 std::string no_bwrap();
 std::string set_uid();
+std::string open_files();
 std::string user_namespaces(const HostFacts& host);
 std::string old_kernel(const HostFacts& host);
 

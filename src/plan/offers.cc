@@ -16,6 +16,8 @@ using Version = CgroupFacts::Version;
 // The guest of a root engine gets host uid 0x71000000 + pid; pids reach 0x400000.
 constexpr std::uint64_t kOwnUidSpan = 0x71400000ull + 1;
 constexpr int kLandlockTcp = 4;
+// The child sets its own aside at 100; a run holds about 30 meanwhile.
+constexpr std::uint64_t kEngineFiles = 128;
 constexpr int kLandlockScopes = 6;
 
 class Table {
@@ -281,6 +283,11 @@ std::optional<Obstacle> obstacle(Backend backend, const HostFacts& host) {
   if (host.set_uid_program) return Obstacle{"cloche runs set-uid, set-gid or with file capabilities", hints::set_uid()};
   if (backend == Backend::kNone) return std::nullopt;
   if (!host.init) return Obstacle{"cloche-init was not found", hints::no_init()};
+  if (host.open_files < kEngineFiles) {
+    return Obstacle{
+        fmt::format("this process may open only {} files, an engine needs {}", host.open_files, kEngineFiles),
+        hints::open_files()};
+  }
   if (!host.pidfd || !host.close_range) {
     return Obstacle{"pidfd or close_range is missing, or a filter forbids it", hints::old_kernel(host)};
   }

@@ -204,6 +204,8 @@ TEST(Offers, X2_EachLackHasItsOwnHint) {
 TEST(Obstacle, X2_EachCauseNamesItselfAndItsRemedy) {
   HostFacts no_init = samples::stock_user();
   no_init.init.reset();
+  HostFacts few_files = samples::stock_user();
+  few_files.open_files = 127;
   HostFacts no_bwrap = samples::stock_user();
   no_bwrap.bwrap.reset();
   HostFacts set_uid = samples::stock_user();
@@ -216,6 +218,7 @@ TEST(Obstacle, X2_EachCauseNamesItselfAndItsRemedy) {
   } cases[] = {
       {Backend::kNamespace, no_init, "cloche-init", "CLOCHE_INIT"},
       {Backend::kBwrap, no_bwrap, "bwrap", "apt install bubblewrap"},
+      {Backend::kProcess, few_files, "127 files", "ulimit -n"},
       {Backend::kNone, set_uid, "set-uid", "set-uid"},
       {Backend::kNamespace, samples::without_user_namespaces("kernel.unprivileged_userns_clone is 0"),
        "kernel.unprivileged_userns_clone", "kernel.unprivileged_userns_clone=1"},

@@ -18,6 +18,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Pair;
 using wire::StepKind;
 
@@ -169,6 +170,21 @@ TEST(PlanOrder, CapabilitiesAndLimitsAreSettledBeforeTheGuestExists) {
       EXPECT_GE(plan.steps[i].kind, StepKind::kGuestSession) << describe(plan.steps[i]);
     }
   }
+}
+
+TEST(Plan, C44_TheMasksOverProcArePartOfTheBwrapPlan) {
+  HostFacts host = user_host();
+  host.proc_entries = {"cpuinfo", "kallsyms", "sys/"};
+  const std::vector<std::string> args = must_plan(bwrap_policy(), program(), host).bwrap_args;
+  const auto follows = [&](std::vector<std::string> words) { return std::ranges::search(args, words).begin(); };
+  const auto proc = follows({"--proc", "/proc"});
+  const auto folder = follows({"--tmpfs", "/proc/sys", "--remount-ro", "/proc/sys"});
+  const auto file = follows({"--ro-bind", "/dev/null", "/proc/kallsyms"});
+  ASSERT_TRUE(proc != args.end() && folder != args.end() && file != args.end());
+  EXPECT_LT(proc, std::min(folder, file)) << "a mask must lie on the procfs and not below it";
+  EXPECT_EQ(std::ranges::find(args, "/proc/cpuinfo"), args.end()) << "runtimes read it";
+  host.proc_mountable = false;
+  EXPECT_THAT(must_plan(bwrap_policy(), program(), host).bwrap_args, Not(Contains("/proc/sys")));
 }
 
 // The supervisor's own share, and what a namespace or bwrap gives by existing.

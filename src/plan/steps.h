@@ -34,9 +34,12 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
 // Landlock's rules for the view that the namespace tier and bwrap both build.
 std::vector<Step> view_rules(const StepContext& context);
 void add_exec(Plan& plan, const std::string& cwd);
+// What follows once the view stands, whoever built it: keyring, limits, capabilities, walls, the exec.
+void add_tail(Plan& plan, const StepContext& context);
 std::string work_root(const Request& request);                              // "/tmp/cloche-ID", tier 0
 std::string expand_home(const std::string& path, const std::string& home);  // "~/x" → "/home/me/x"
-std::string cpu_online_text(const Limits& limits);                          // of /sys/devices/system/cpu/online
+std::vector<std::string> expand_home(const std::vector<std::string>& paths, const std::string& home);
+std::string cpu_online_text(const Limits& limits);  // of /sys/devices/system/cpu/online
 std::string passwd_text(const Plan& plan);
 std::string group_text(const Plan& plan);
 Step landlock_rule(std::string path, std::uint64_t access);

@@ -1,5 +1,8 @@
 // Tier 1 by bubblewrap: bwrap makes the namespaces and the view, then runs cloche-init as pid 1, which does what bwrap
 // leaves out: limits, Landlock, filter, keyring, descriptors, empty capability sets.
+#include <algorithm>
+#include <string_view>
+
 #include "plan/steps.h"
 
 namespace cloche {
@@ -23,6 +26,24 @@ class Args {
  private:
   Plan& plan_;
 };
+
+// bwrap mounts a whole /proc. Everything that is not a process is covered, but for a few plain facts that runtimes
+// read.
+void mask_proc(Args& args, const std::vector<std::string>& entries) {
+  constexpr std::string_view kShown[] = {"self", "thread-self", "mounts",  "net",     "cpuinfo",    "meminfo",
+                                         "stat", "uptime",      "loadavg", "version", "filesystems"};
+  for (const std::string& entry : entries) {
+    const bool directory = entry.ends_with('/');
+    const std::string name = entry.substr(0, entry.size() - (directory ? 1 : 0));
+    if (std::ranges::find(kShown, name) != std::end(kShown)) continue;
+    const std::string path = "/proc/" + name;
+    if (directory) {
+      args.put({"--tmpfs", path, "--remount-ro", path});
+    } else {
+      args.put({"--ro-bind", "/dev/null", path});
+    }
+  }
+}
 
 void add_view(Plan& plan, const StepContext& context) {
   Args args(plan);
@@ -60,6 +81,7 @@ void add_view(Plan& plan, const StepContext& context) {
   for (const Grant& grant : sorted_grants(context)) {
     args.put({(grant.flags & wire::kReadOnly) != 0 ? "--ro-bind" : "--bind", grant.path, grant.path});
   }
+  if (context.host.proc_mountable) mask_proc(args, context.host.proc_entries);
   args.put({"--remount-ro", "/"});
 }
 
@@ -68,11 +90,7 @@ void add_view(Plan& plan, const StepContext& context) {
 void add_bwrap_steps(Plan& plan, const StepContext& context) {
   add_view(plan, context);
   add(plan, {.kind = StepKind::kParentDeath, .serves = Guarantee::kEngineDeath});
-  add(plan, {.kind = StepKind::kKeyring, .serves = Guarantee::kKeyring});
-  add_rlimits(plan, context);
-  add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
-  add_walls(plan, context, view_rules(context), "/.cloche");
-  add_exec(plan, context.policy.cwd);
+  add_tail(plan, context);
 }
 
 }  // namespace cloche

@@ -190,11 +190,7 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   // Late: it is made beside the steps so far.
   if (plan.net != NetMode::kHost) add(plan, {.kind = StepKind::kNetwork, .serves = Guarantee::kNetwork});
   if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
-  add(plan, {.kind = StepKind::kKeyring, .serves = Guarantee::kKeyring});
-  add_rlimits(plan, context);
-  add(plan, {.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
-  add_walls(plan, context, view_rules(context), "/.cloche");
-  add_exec(plan, context.policy.cwd);
+  add_tail(plan, context);
 }
 
 }  // namespace cloche

@@ -41,6 +41,12 @@ std::string expand_home(const std::string& path, const std::string& home) {
   return path.starts_with("~/") ? home + path.substr(1) : path;
 }
 
+std::vector<std::string> expand_home(const std::vector<std::string>& paths, const std::string& home) {
+  std::vector<std::string> out;
+  for (const std::string& path : paths) out.push_back(expand_home(path, home));
+  return out;
+}
+
 Step landlock_rule(std::string path, std::uint64_t access) {
   return {.kind = StepKind::kLandlockRule, .serves = Guarantee::kFileAccess, .a = std::move(path), .x = access};
 }
@@ -139,6 +145,14 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
 void add_exec(Plan& plan, const std::string& cwd) {
   plan.cwd = cwd;
   plan.steps.push_back({.kind = StepKind::kExec, .serves = Guarantee::kDescriptors, .a = plan.program, .b = cwd});
+}
+
+void add_tail(Plan& plan, const StepContext& context) {
+  plan.steps.push_back({.kind = StepKind::kKeyring, .serves = Guarantee::kKeyring});
+  add_rlimits(plan, context);
+  plan.steps.push_back({.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
+  add_walls(plan, context, view_rules(context), "/.cloche");
+  add_exec(plan, context.policy.cwd);
 }
 
 std::string passwd_text(const Plan& plan) {

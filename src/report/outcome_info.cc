@@ -25,7 +25,9 @@ constexpr std::array<OutcomeInfo, kOutcomeKindCount> kOutcomes = {{
      "stdout and stderr together passed the limit; the tree was killed."},
     {OutcomeKind::kDenied, "denied", 137, "137", "",
      "see the denials in the report; a program built for another architecture needs a native build",
-     "The system-call filter killed the guest (SIGSYS)."},
+     "The guest's main process died of SIGSYS, which is how the system-call filter ends who uses another "
+     "architecture's calls. A guest that sends itself this signal ends the same way: the kernel tells the two apart "
+     "to the dead process only."},
     {OutcomeKind::kCancelled, "cancelled", 130, "130", "", "nothing to change, the caller asked for it",
      "The caller's cancel handle fired before the guest ended."},
     {OutcomeKind::kRefused, "refused", 126, "126", "", "`cloche doctor` shows what this host can enforce",

@@ -1,9 +1,11 @@
 #include "supervise/pump.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -35,6 +37,7 @@ Status OutputPump::start() {
     // that a ready pipe takes without blocking.
     auto watch = poller_.watch(sink_.fd, 0, [this](std::uint32_t) {
       flush();
+      if (left_) drain_some();
       arm();
       if (!source_.valid() && pending_.empty() && on_end_) on_end_();
     });
@@ -56,13 +59,14 @@ void OutputPump::end_source() {
 void OutputPump::read_some() {
   if (!source_.valid() || !pending_.empty()) return;
   static thread_local char buffer[kChunk];
-  const ssize_t n = ::read(source_.get(), buffer, sizeof buffer);
+  const ssize_t n = ::read(source_.get(), buffer, std::min(sizeof buffer, left_.value_or(sizeof buffer)));
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) {  // EIO is a terminal's way of saying that its last user is gone
     end_source();
     return;
   }
   std::string_view chunk(buffer, static_cast<std::size_t>(n));
+  if (left_) *left_ -= chunk.size();
   chunk = chunk.substr(0, meter_(chunk));
   if (chunk.empty()) return;
   if (sink_.callback) sink_.callback(chunk);
@@ -98,11 +102,17 @@ void OutputPump::arm() {
 }
 
 void OutputPump::drain() {
-  // At most a pipe's capacity is left; each turn takes what the sink accepts.
+  const int capacity = source_.valid() ? ::fcntl(source_.get(), F_GETPIPE_SZ) : -1;
+  left_ = capacity > 0 ? static_cast<std::size_t>(capacity) : kChunk;  // a terminal holds less than a chunk
+  drain_some();
+}
+
+// Each turn takes what the sink accepts; the sink's own events bring the next.
+void OutputPump::drain_some() {
   while (source_.valid() && pending_.empty()) {
     pollfd p{source_.get(), POLLIN, 0};
-    if (::poll(&p, 1, 0) != 1) {
-      end_source();  // nothing there and nobody left to write
+    if (*left_ == 0 || ::poll(&p, 1, 0) != 1) {
+      end_source();
       return;
     }
     read_some();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,8 @@ class OutputPump {
   OutputPump(Poller& poller, Fd source, Sink sink, Meter meter, std::function<void()> on_end);
 
   Status start();
-  // The guest is gone: takes what is still in the pipe, then the source is closed.
+  // The guest is gone: takes what is still in the pipe, and no more than fits one, then the source is closed. Somebody
+  // who outlived the guest, as can happen on tier 0, may hold it open, or write on and on.
   void drain();
   void stop();
   bool source_open() const { return source_.valid(); }
@@ -33,6 +35,7 @@ class OutputPump {
 
  private:
   void read_some();
+  void drain_some();
   void flush();
   void arm();
   void end_source();
@@ -46,6 +49,7 @@ class OutputPump {
   Poller::Watch sink_watch_;
   bool sink_is_file_ = false;
   std::string pending_;
+  std::optional<std::size_t> left_;  // while draining: bytes that are still taken
 };
 
 // The other direction: the caller's stdin to the guest's.

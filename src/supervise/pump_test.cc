@@ -186,6 +186,47 @@ TEST_F(Pump, AfterDrainASlowSinkStillGetsEverything) {
   EXPECT_FALSE(pump.source_open());
 }
 
+TEST_F(Pump, N13_DrainEndsThoughASurvivorKeepsThePipeFull) {
+  sys::Pipe guest = pipe();
+  std::size_t seen = 0;
+  int rounds = 0;
+  bool ended = false;
+  const auto refill = [&](std::string_view chunk) {
+    seen += chunk.size();
+    // As fast as the pump reads; bounded, so that a pump without a bound fails and does not hang.
+    if (++rounds < 100) write_some(guest.write.get(), pattern(chunk.size()));
+  };
+  OutputPump pump(*poller_, std::move(guest.read), {-1, refill}, no_limit(), [&] { ended = true; });
+  ASSERT_TRUE(pump.start());
+  const std::string text = pattern(kPipe);
+  ASSERT_EQ(write_some(guest.write.get(), text), text.size());
+  pump.drain();
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(pump.source_open());
+  EXPECT_EQ(seen, kPipe);
+}
+
+TEST_F(Pump, N13_AfterDrainBehindASlowSinkASurvivorHoldsNothingUp) {
+  sys::Pipe guest = pipe();
+  sys::Pipe sink = pipe();
+  bool ended = false;
+  OutputPump pump(*poller_, std::move(guest.read), {sink.write.get(), {}}, no_limit(), [&] { ended = true; });
+  ASSERT_TRUE(pump.start());
+  const std::string filler = pattern(kPipe);
+  ASSERT_EQ(write_some(sink.write.get(), filler), filler.size());
+  const std::string text = pattern(kPipe / 2);
+  ASSERT_EQ(write_some(guest.write.get(), text), text.size());
+  pump.drain();  // the write end stays open
+  std::string arrived;
+  serve([&] {
+    arrived += read_available(sink.read.get());
+    return ended && pump.flushed() && !pump.source_open();
+  });
+  arrived += read_available(sink.read.get());
+  EXPECT_FALSE(pump.source_open());
+  EXPECT_TRUE(arrived == filler + text) << arrived.size();
+}
+
 TEST_F(Pump, N7_InputFromAFileReachesTheGuestWholeAndThenEnds) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   ASSERT_NE(file, nullptr);

@@ -128,16 +128,36 @@ class Judge {
     return {true, it->second};
   }
 
+  // What a process meets at this path. The order of the list says nothing about that; the parents do.
   const MountReading* mount(const std::string& point) const {
-    // The topmost one is nobody's parent at the same place; the order of the list says nothing about that.
     for (const MountReading& m : seen_.mounts) {
-      if (m.point != point) continue;
-      const bool covered = std::ranges::any_of(seen_.mounts, [&](const MountReading& other) {
-        return other.point == point && other.parent == m.id && other.id != m.id;
-      });
-      if (!covered) return &m;
+      if (m.point == point && !covered(m) && reachable(m)) return &m;
     }
     return nullptr;
+  }
+
+  // Somebody has it as a parent at the very same place.
+  bool covered(const MountReading& m) const {
+    return std::ranges::any_of(seen_.mounts, [&](const MountReading& other) {
+      return other.point == m.point && other.parent == m.id && other.id != m.id;
+    });
+  }
+
+  // No later mount lies on the way: one further up with the same parent, or one that covers the parent.
+  bool reachable(const MountReading& m) const {
+    const MountReading* at = &m;
+    for (std::size_t depth = 0; depth < seen_.mounts.size(); ++depth) {
+      const bool passed_over = std::ranges::any_of(seen_.mounts, [&](const MountReading& other) {
+        return other.parent == at->parent && other.id != at->id && other.point != "/" &&
+               at->point.starts_with(other.point + "/");
+      });
+      if (passed_over) return false;
+      const auto parent = std::ranges::find(seen_.mounts, at->parent, &MountReading::id);
+      if (parent == seen_.mounts.end() || parent->id == at->id) return true;
+      if (parent->point != at->point && covered(*parent)) return false;
+      at = &*parent;
+    }
+    return false;
   }
 
   Answer rlimit(const std::string& name, std::uint64_t most) const {

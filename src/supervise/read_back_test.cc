@@ -200,6 +200,48 @@ TEST(Judge, X1_63_OnlyTheListedGuaranteesAreTakenOnTrust) {
   EXPECT_EQ(on_trust.size(), kGuaranteeCount);
 }
 
+// The same mounts in any order: who covers whom is said by the parents alone.
+void expect_in_any_order(const std::string& mountinfo, const char* refused) {
+  Inspection seen = good();
+  seen.mounts = parse_mountinfo(mountinfo);
+  std::ranges::sort(seen.mounts, {}, &MountReading::id);
+  do {
+    auto receipt = judge(plan_for(samples::root_v1()), seen);
+    ASSERT_EQ(receipt.has_value(), refused == nullptr) << (receipt ? "" : receipt.error().text());
+    if (receipt) continue;
+    ASSERT_EQ(receipt.error().step, refused) << receipt.error().text();
+  } while (std::ranges::next_permutation(seen.mounts, {}, &MountReading::id).found);
+}
+
+constexpr const char* kRoot = "1 0 0:51 / / ro,nosuid,nodev - tmpfs none rw,size=1024k,nr_inodes=256\n";
+constexpr const char* kWork =
+    "3 1 0:52 /work /work rw,nosuid,nodev,noexec - tmpfs none rw,size=262144k,nr_inodes=16384\n";
+constexpr const char* kNull = "4 1 0:6 /null /dev/null rw,nosuid,noexec - devtmpfs udev rw\n";
+constexpr const char* kProc = "5 1 0:53 / /proc ro,nosuid,nodev,noexec - proc proc rw,subset=pid\n";
+
+TEST(Judge, X1_63_TheMountOnTopCounts) {
+  const std::string cell = std::string(kRoot) + kWork + kNull;
+  expect_in_any_order(cell + kProc, nullptr);
+  expect_in_any_order(cell + kProc + "6 5 0:54 / /proc rw,nosuid,nodev - proc proc rw\n", "proc-view");
+  expect_in_any_order(cell + "5 1 0:53 / /proc rw,nosuid,nodev - proc proc rw\n" +
+                          "6 5 0:54 / /proc ro,nosuid,nodev - proc proc rw,subset=pid\n",
+                      nullptr);
+  expect_in_any_order(cell + kProc + "6 3 8:1 /x /work rw,nosuid,nodev - ext4 /dev/vda rw\n", "disk");
+}
+
+TEST(Judge, X1_63_AMaskBelowAnotherMountIsNone) {
+  const std::string cell = std::string(kRoot) + kWork + kNull + "5 1 0:53 / /proc rw,nosuid,nodev - proc proc rw\n";
+  const std::string mask = "6 5 0:54 / /proc/sys ro,nosuid,nodev - tmpfs none rw\n";
+  expect_in_any_order(cell + mask, nullptr);
+  // A second procfs over the first: the mask lies on the one that nobody sees.
+  expect_in_any_order(cell + mask + "7 5 0:55 / /proc rw,nosuid,nodev - proc proc rw\n", "proc-view");
+  // The scratch is covered further up.
+  expect_in_any_order(std::string(kRoot) + kNull + kProc +
+                          "3 1 0:52 /work /work/a rw,nosuid,nodev - tmpfs none rw,size=4k,nr_inodes=16\n"
+                          "8 1 8:1 / /work rw,nosuid,nodev - ext4 /dev/vda rw\n",
+                      "disk");
+}
+
 TEST(Judge, AWeakenedGuaranteeIsReadBackAndDoesNotStopTheRun) {
   Plan plan = plan_for(samples::root_v1());
   std::ranges::find(plan.guarantees, Guarantee::kMemory, &ReceiptLine::guarantee)->standing = Standing::kWeakened;

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "supervise/compare_grants.h"
 #include "supervise/read_back.h"
 #include "sys/channel.h"
 #include "wire/wire.h"
@@ -247,6 +248,7 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
                   fmt::format("the cell is not in its own {} group", to_string(controller)));
     }
   }
+  CLOCHE_TRY(compare_grants(guest, plan_.grants, cell_.grants));
   return judge(plan_, seen);
 }
 

@@ -56,7 +56,7 @@ void Run::settle_outcome() {
   }
   if (!cause_set_ && ending.signal == SIGSYS) {
     settle(OutcomeKind::kDenied,
-           "the guest died of SIGSYS, as the system-call filter ends who uses another architecture's calls");
+           "the guest died of SIGSYS: the system-call filter ends who uses another architecture's calls that way");
   }
   if (!cause_set_ && ending.signal == SIGXFSZ) {
     settle(OutcomeKind::kDisk, fmt::format("the guest wrote a file larger than {}", to_text(plan_.limits.disk)));

@@ -4,15 +4,17 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace cloche {
 
-std::string make_run_id() {
+Result<std::string> make_run_id() {
   constexpr char kAlphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
   unsigned char random[12];
+  // No other source would do: an id that two runs share names one cgroup and one directory for both.
   if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
-    std::fill(std::begin(random), std::end(random), 0);
+    return fail_errno(errno, "run id", "the kernel gave no random bytes", "allow getrandom in the filter around us");
   std::string out;
   for (unsigned char byte : random) out += kAlphabet[byte % 32];
   return out;

@@ -53,6 +53,6 @@ class Supervisor {
 };
 
 // An id that names a run, its cgroup and its work directory: 12 characters of randomness.
-std::string make_run_id();
+Result<std::string> make_run_id();
 
 }  // namespace cloche

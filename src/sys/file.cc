@@ -32,12 +32,12 @@ Result<Fd> open_file(const std::string& path, int flags, mode_t mode) {
   return Fd(fd);
 }
 
-Result<Fd> open_without_symlinks(const std::string& path) {
+Result<Fd> open_without_symlinks(const std::string& path, int folder) {
   struct {
     std::uint64_t flags, mode, resolve;
   } how{O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, 0x04 /* RESOLVE_NO_SYMLINKS */};
   constexpr long kOpenat2 = 437;
-  const int fd = static_cast<int>(::syscall(kOpenat2, AT_FDCWD, path.c_str(), &how, sizeof how));
+  const int fd = static_cast<int>(::syscall(kOpenat2, folder, path.c_str(), &how, sizeof how));
   // With O_PATH and O_NOFOLLOW a link at the very end is opened itself instead of being refused.
   struct stat st{};
   Fd owner(fd);

@@ -1,6 +1,7 @@
 // Files: errno becomes Error.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace cloche::sys {
 
 Result<Fd> open_file(const std::string& path, int flags, mode_t mode = 0);
 // O_PATH, and no component may be a symbolic link: what a policy names is what is opened, whoever could write there.
-Result<Fd> open_without_symlinks(const std::string& path);
+Result<Fd> open_without_symlinks(const std::string& path, int folder = AT_FDCWD);
 // The whole file, at most `limit` bytes; a longer one is an error.
 Result<std::string> read_file(const std::string& path, std::size_t limit);
 // One write(2) to an existing file: what cgroup and procfs files want.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,19 +136,25 @@ TEST_F(Files, ATreeWhosePermissionsWereTakenAwayGoesAllTheSame) {
 
 TEST_F(Files, RemovingWhatIsNotThereIsNoError) { EXPECT_TRUE(remove_tree(root_ + "/none")); }
 
-// A guest can nest directories deeper than any path is long.
-TEST_F(Files, ATreeDeeperThanAPathIsRemovedOrReported) {
+// A guest can nest directories deeper than any path is long, and deeper than any stack or table of descriptors.
+TEST_F(Files, ATreeDeeperThanAPathIsRemoved) {
   const std::string tree = root_ + "/deep";
   ASSERT_EQ(::mkdir(tree.c_str(), 0755), 0);
   Fd at(::open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::string name(200, 'n');
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     ASSERT_EQ(::mkdirat(at.get(), name.c_str(), 0755), 0);
     at = Fd(::openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ASSERT_TRUE(at.valid());
   }
   at.reset();
-  ASSERT_TRUE(remove_tree(tree));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Status removed = remove_tree(tree);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(removed) << removed.error().text();
   EXPECT_FALSE(fs::exists(tree));
 }
 

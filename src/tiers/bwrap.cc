@@ -1,38 +1,10 @@
-#include <dirent.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <string_view>
 
 #include "launch/id_map.h"
 #include "sys/file.h"
 #include "tiers/tiers.h"
 
 namespace cloche {
-namespace {
-
-// bwrap mounts a whole /proc. Everything that is not a process is covered, but for a few plain facts that runtimes
-// read.
-void mask_proc(std::vector<std::string>& args) {
-  constexpr std::string_view kShown[] = {"self", "thread-self", "mounts",  "net",     "cpuinfo",    "meminfo",
-                                         "stat", "uptime",      "loadavg", "version", "filesystems"};
-  DIR* proc = ::opendir("/proc");
-  if (proc == nullptr) return;
-  while (const dirent* entry = ::readdir(proc)) {
-    const std::string_view name(entry->d_name);
-    const bool process = name.front() >= '0' && name.front() <= '9';
-    if (process || name == "." || name == ".." || std::ranges::find(kShown, name) != std::end(kShown)) continue;
-    const std::string path = "/proc/" + std::string(name);
-    if (entry->d_type == DT_DIR) {
-      args.insert(args.end(), {"--tmpfs", path, "--remount-ro", path});
-    } else if (entry->d_type == DT_REG) {
-      args.insert(args.end(), {"--ro-bind", "/dev/null", path});
-    }
-  }
-  ::closedir(proc);
-}
-
-}  // namespace
 
 Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context) {
   constexpr std::size_t kInitLimit = 16 << 20;
@@ -53,10 +25,6 @@ Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context) {
   spec.argv = {"cloche-drop", plan.own_host_uid ? std::to_string(kGuestUidBase) : "-", *context.host.bwrap};
   for (const std::string& word : plan.bwrap_args) {
     const bool data_file = word.size() > 1 && word.front() == '@';
-    if (word == "--remount-ro" && plan.bwrap_args.back() == "/" &&
-        &word == &plan.bwrap_args[plan.bwrap_args.size() - 2] && context.host.proc_mountable) {
-      mask_proc(spec.argv);
-    }
     spec.argv.push_back(data_file ? std::to_string(4 + std::stoul(word.substr(1))) : word);
   }
   spec.argv.insert(spec.argv.end(), {"--", "/.cloche-init"});

@@ -116,12 +116,12 @@ inline void handle(SweepList& list, const char* record) {
   }
 }
 
-// One pass over the entries of a kind ('*': all); true if any is left.
+// One pass over the entries of a kind; true if any is left.
 inline bool sweep(SweepList& list, char kind, bool (*remove_directory)(const char*)) {
   bool left = false;
   for (int i = 0; i < list.used; ++i) {
     SweepEntry& entry = list.entries[i];
-    if (entry.kind == 0 || (kind != '*' && entry.kind != kind)) continue;
+    if (entry.kind != kind) continue;
     const bool gone =
         entry.kind == 'd' ? remove_directory == nullptr || remove_directory(entry.path) : remove_cgroup(entry);
     if (gone) entry.kind = 0;
@@ -134,7 +134,8 @@ inline bool sweep(SweepList& list, char kind, bool (*remove_directory)(const cha
 
 // Serves until the socket closes, then removes what is left on the list; returns 0, or 1 if something could not be.
 inline int sweep_until_closed(int fd, SweepList& list, bool (*remove_directory)(const char*)) {
-  using namespace sweep_detail;
+  using sweep_detail::address;
+  using sweep_detail::sweep;
   bool pending = false;
   for (;;) {
     // What the engine handed over is removed between its messages.
@@ -144,33 +145,33 @@ inline int sweep_until_closed(int fd, SweepList& list, bool (*remove_directory)(
     constexpr long kInterrupted = -4;
     if (ready == kInterrupted) continue;
     if (ready > 0) {
-      char buffer[8192];
+      char buffer[kMaxWatchMessage];
       const long n = raw_call(SYS_read, fd, address(buffer), sizeof buffer);
       if (n == kInterrupted) continue;
       if (n <= 0) break;
       long start = 0;
       for (long i = 0; i < n; ++i) {
         if (buffer[i] != '\0') continue;
-        handle(list, buffer + start);
+        sweep_detail::handle(list, buffer + start);
         start = i + 1;
       }
     }
     pending = sweep(list, 'x', nullptr);
   }
-  // Groups first: who is killed there writes no more into a directory.
-  int rounds = 0;
-  for (bool left = true; left;) {
-    left = false;
-    constexpr char kOrder[] = {'c', 'x', 'd', 'u'};
-    for (const char kind : kOrder) left = sweep(list, kind, remove_directory) || left;
-    bool waiting = false;
-    for (int i = 0; i < list.used; ++i) waiting = waiting || list.entries[i].kind == 'u';
+  constexpr int kRounds = 2000;
+  for (int round = 0;; ++round) {
+    // Groups first: who is still alive in one would fill, or make anew, the directory that was just removed. A group
+    // that will not go must not keep the directories for ever, either.
+    const bool killed_left = sweep(list, 'c', nullptr);
+    const bool groups_left = sweep(list, 'x', nullptr) || killed_left;
+    const bool trees_left = (groups_left && round < kRounds / 2) || sweep(list, 'd', remove_directory);
+    const bool waiting = sweep(list, 'u', nullptr);
+    const bool left = groups_left || trees_left;
+    if (!left && !waiting) return 0;
     // A run that somebody else owns may go on for hours; what is ours ends soon or never.
-    constexpr int kRounds = 2000;
-    if (left && !waiting && ++rounds > kRounds) return 1;
-    if (left) pause_ms(waiting ? 50 : 5);
+    if (!waiting && round >= kRounds) return 1;
+    sweep_detail::pause_ms(left && round < kRounds ? 5 : 50);
   }
-  return 0;
 }
 
 }  // namespace cloche::wire

@@ -15,10 +15,11 @@ namespace cloche::wire {
 inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
 inline constexpr int kControlFd = 3;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
-inline constexpr uint32_t kMaxFds = 4200;    // spec, stdio, detached mounts
-inline constexpr uint32_t kMaxArgs = 65536;  // arguments and variables together
-inline constexpr int kMaxWatched = 16384;    // directories on a janitor's list
-inline constexpr int kMaxWatchedPath = 512;  // bytes of their paths, with the end
+inline constexpr uint32_t kMaxFds = 4200;      // spec, stdio, detached mounts
+inline constexpr uint32_t kMaxArgs = 65536;    // arguments and variables together
+inline constexpr int kMaxWatched = 16384;      // directories on a janitor's list
+inline constexpr int kMaxWatchedPath = 512;    // bytes of their paths, with the end
+inline constexpr int kMaxWatchMessage = 8192;  // bytes of one message to a janitor; the kernel cuts what is longer
 inline constexpr uint32_t kNoString = 0xffffffffu;
 
 // One step. What the fields mean is said beside each kind: a and b are strings, x, y and z numbers, data a blob.

@@ -1,5 +1,7 @@
+// What is asked of /proc as a whole: whose tasks it shows, and what it holds besides them.
 #include <dirent.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -24,11 +26,13 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
 }  // namespace
 
 std::uint64_t count_user_tasks(std::uint32_t uid, const std::string& root) {
   const std::string proc = root + "/proc/";
-  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(proc.c_str()));
+  const Folder folder(::opendir(proc.c_str()));
   std::uint64_t tasks = 0;
   while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
@@ -37,6 +41,20 @@ std::uint64_t count_user_tasks(std::uint32_t uid, const std::string& root) {
     if (status && field(*status, "\nUid:\t") == uid) tasks += field(*status, "\nThreads:\t").value_or(1);
   }
   return tasks;
+}
+
+std::vector<std::string> list_proc(const std::string& root) {
+  const Folder folder(::opendir((root + "/proc").c_str()));
+  std::vector<std::string> out;
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if ((name.front() >= '0' && name.front() <= '9') || name == "." || name == "..") continue;
+    // The links lead to a process's own files.
+    if (entry->d_type == DT_DIR) out.push_back(name + "/");
+    if (entry->d_type == DT_REG) out.push_back(name);
+  }
+  std::ranges::sort(out);
+  return out;
 }
 
 }  // namespace cloche
