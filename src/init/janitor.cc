@@ -9,37 +9,16 @@
 
 #include "init/cell.h"
 #include "init/kernel.h"
+#include "init/watch_list.h"
 #include "wire/remove_tree.h"
 
 namespace cloche::init {
 namespace {
 
-constexpr int kMaxEntries = wire::kMaxWatched;
-constexpr int kMaxPath = wire::kMaxWatchedPath;
-struct Entry {
-  char kind;  // 0: free
-  char path[kMaxPath];
-};
-Entry g_entries[kMaxEntries];  // untouched pages cost nothing
-int g_used = 0;
-
-void handle(const char* record) {
-  if (record[0] == '+' && (record[1] == 'c' || record[1] == 'd') && strlen(record + 2) < kMaxPath) {
-    int slot = 0;
-    while (slot < g_used && g_entries[slot].kind != 0) ++slot;
-    if (slot == kMaxEntries) return;
-    if (slot == g_used) ++g_used;
-    g_entries[slot].kind = record[1];
-    strcpy(g_entries[slot].path, record + 2);
-  } else if (record[0] == '-') {
-    for (int i = 0; i < g_used; ++i) {
-      if (g_entries[i].kind != 0 && strcmp(g_entries[i].path, record + 1) == 0) g_entries[i].kind = 0;
-    }
-  }
-}
+constinit WatchList g_list;  // no code at start-up, for the other programs in this file would pay for it
 
 void kill_members(const char* cgroup) {
-  char path[kMaxPath + 32];
+  char path[wire::kMaxWatchedPath + 32];
   strcpy(path, cgroup);
   strcat(path, "/cgroup.procs");
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -60,7 +39,7 @@ void kill_members(const char* cgroup) {
   close(fd);
 }
 
-bool remove_entry(const Entry& entry) {
+bool remove_entry(const WatchList::Entry& entry) {
   if (entry.kind == 'd') {
     return wire::remove_tree(entry.path) == 0;
   }
@@ -81,28 +60,18 @@ void run_janitor() {
   constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
   for (int ignored : kIgnored) signal(ignored, SIG_IGN);
   static char buffer[8192];
-  size_t used = 0;
   for (;;) {
-    ssize_t n = read(wire::kControlFd, buffer + used, sizeof buffer - used);
+    ssize_t n = read(wire::kControlFd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
-    used += static_cast<size_t>(n);
-    size_t start = 0;
-    for (size_t i = 0; i < used; ++i) {
-      if (buffer[i] != '\0') continue;
-      handle(buffer + start);
-      start = i + 1;
-    }
-    used -= start;
-    memmove(buffer, buffer + start, used);
-    if (used == sizeof buffer) used = 0;  // no record is that long
+    g_list.take(buffer, static_cast<size_t>(n));
   }
   for (int round = 0; round < 2000; ++round) {
     bool left = false;
-    for (int i = 0; i < g_used; ++i) {
-      if (g_entries[i].kind == 0) continue;
-      if (remove_entry(g_entries[i])) {
-        g_entries[i].kind = 0;
+    for (int i = 0; i < g_list.size(); ++i) {
+      if (g_list.at(i).kind == 0) continue;
+      if (remove_entry(g_list.at(i))) {
+        g_list.drop(i);
       } else {
         left = true;
       }
