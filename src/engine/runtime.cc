@@ -138,7 +138,7 @@ void Runtime::State::launch(Supervisor& supervisor, Job job) {
   wiring.on_err = std::move(job.request.on_stderr);
   wiring.tail_bytes = tail_bytes;
   ++active;
-  supervisor.add(std::move(*plan), std::move(wiring), job.handle->id, [this, handle = job.handle](Report report) {
+  supervisor.add(std::move(*plan), std::move(wiring), job.handle->id, [this, handle = job.handle](const Report& report) {
     --active;
     handle->finish(report);
   });
