@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 20
 JOBS ?= $(shell nproc)
-TIDY ?= changed
+TIDY ?= all
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test test-vm bench install style format fuzz clean
@@ -41,8 +41,8 @@ install: ## install below PREFIX=/usr/local (DESTDIR= is put in front)
 	@tools/build install -j $(JOBS) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	DESTDIR=$(DESTDIR) cmake --install build/install --strip
 
-style: ## check format, lint (TIDY=all for every file) and the rules of the house
-	@tools/setup build test style
+style: ## check format, lint (TIDY=changed for changed files) and the rules of the house
+	@tools/setup build test bench fuzz style
 	@tools/style check --tidy $(TIDY) -j $(JOBS)
 
 format: ## let clang-format rewrite the sources

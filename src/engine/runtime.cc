@@ -137,9 +137,9 @@ void Runtime::State::launch(Supervisor& supervisor, Job job) {
   wiring.on_err = std::move(job.request.on_stderr);
   wiring.tail_bytes = tail_bytes;
   ++active;
-  supervisor.add(std::move(*plan), std::move(wiring), job.handle->id, [this, handle = job.handle](Report report) {
+  supervisor.add(std::move(*plan), std::move(wiring), job.handle->id, [this, handle = job.handle](const Report& done) {
     --active;
-    handle->finish(report);
+    handle->finish(done);
   });
 }
 

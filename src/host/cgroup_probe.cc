@@ -219,7 +219,7 @@ std::optional<std::string> Prober::v1_parent(Controller controller, const std::v
     // The leaf becomes a sibling, "cloche-ID", so the directory itself must be ours to write.
     if (can_write(*own)) return *own + "/cloche";
   }
-  const std::string delegated = fmt::format("{}/cloche-{}", point, query_.uid);
+  std::string delegated = fmt::format("{}/cloche-{}", point, query_.uid);
   if (can_write(delegated)) return delegated;
   add_reason(v1_reasons_, fmt::format("cgroup v1: {} is not writable by uid {}", own ? *own : point, query_.uid));
   return std::nullopt;

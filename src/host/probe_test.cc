@@ -68,7 +68,7 @@ TEST_F(FakeMachine, ProcAndIdsComeFromTheFiles) {
 
 TEST_F(FakeMachine, ContainersAreRecognised) {
   EXPECT_FALSE(facts().in_container);
-  host_.file("/proc/1/environ", std::string("PATH=/bin\0xcontainer=1\0", 24));
+  host_.file("/proc/1/environ", std::string("PATH=/bin\0xcontainer=1\0", 23));
   EXPECT_FALSE(facts().in_container);
   host_.file("/proc/1/environ", std::string("PATH=/bin\0container=lxc\0", 24));
   EXPECT_TRUE(facts().in_container);

@@ -1,6 +1,7 @@
 // State of the one cell this process prepares, and the steps as functions. Every function returns 0 or an errno.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/wire.h"
@@ -10,7 +11,9 @@ namespace cloche::init {
 // The spec as it lies in the memfd that the engine sent.
 class Spec {
  public:
+  // 0, or EPROTO for a spec of which any part would lie outside: everything below may be used without another look.
   static int map(int memfd, Spec& out);
+  static int read(const void* base, size_t size, Spec& out);  // `base` on 8 bytes; must outlive `out`
 
   const wire::SpecHeader& header() const { return *header_; }
   const wire::Step& step(uint32_t i) const { return steps_[i]; }

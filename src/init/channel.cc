@@ -1,36 +1,12 @@
 // The control socket, seen from the cell's side.
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "init/cell.h"
 #include "init/kernel.h"
 
 namespace cloche::init {
-
-int Spec::map(int memfd, Spec& out) {
-  struct stat st;
-  if (fstat(memfd, &st) != 0) return errno;
-  size_t size = static_cast<size_t>(st.st_size);
-  if (size < sizeof(wire::SpecHeader)) return EPROTO;
-  void* base = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, memfd, 0);
-  if (base == MAP_FAILED) return errno;
-  out.header_ = static_cast<const wire::SpecHeader*>(base);
-  const wire::SpecHeader& h = *out.header_;
-  uint64_t steps_end = sizeof h + uint64_t{h.step_count} * sizeof(wire::Step);
-  uint64_t args_end = steps_end + (uint64_t{h.argc} + h.envc) * sizeof(uint32_t);
-  if (h.magic != wire::kMagic || h.total_size != size || h.area_offset > size || args_end > h.area_offset ||
-      h.argc + h.envc > wire::kMaxArgs) {
-    return EPROTO;
-  }
-  const char* bytes = static_cast<const char*>(base);
-  out.steps_ = reinterpret_cast<const wire::Step*>(bytes + sizeof h);
-  out.args_ = reinterpret_cast<const uint32_t*>(bytes + steps_end);
-  out.area_ = bytes + h.area_offset;
-  return 0;
-}
 
 uint64_t now() {
   struct timespec time;

@@ -18,7 +18,7 @@ class Area {
     // Filters are read in place as an array of 8-byte instructions.
     while (bytes_.size() % 8 != 0) bytes_.push_back('\0');
     auto at = static_cast<std::uint32_t>(bytes_.size());
-    bytes_.append(s);
+    bytes_.append(s.c_str(), s.size() + 1);  // init wants a NUL at the very end
     return at;
   }
   const std::string& bytes() const { return bytes_; }

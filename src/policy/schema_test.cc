@@ -96,12 +96,7 @@ TEST(Schema, WordsOfTheTableAreTheWordsOfTheEnums) {
 }
 
 std::string read_docs() {
-  const std::string here = __FILE__;
-#ifdef CLOCHE_SOURCE_DIR
   std::ifstream file(CLOCHE_SOURCE_DIR "/docs/policy.md");
-#else
-  std::ifstream file(here.substr(0, here.rfind('/')) + "/../../docs/policy.md");
-#endif
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -55,7 +55,8 @@ TEST(Json, X1_NoStringOfAGuestBreaksTheDocumentOrReachesTheTerminal) {
     // Not even where only our own words are expected.
     report.outcome.message = samples::random_bytes(random, 60);
     report.id = "\",\"outcome\":{\"kind\":\"exited\"},\"x\":\"\xed\xa0\x80";
-    report.receipt.push_back({Guarantee::kPids, Standing::kHeld, samples::random_bytes(random, 60), "\xc0\xaf\0"});
+    report.receipt.push_back(
+        {Guarantee::kPids, Standing::kHeld, samples::random_bytes(random, 60), std::string("\xc0\xaf\0", 3)});
     report.denials.push_back({"syscall", samples::random_bytes(random, 60), 1});
     const std::string text = to_json(report);
     for (const char c : text) ASSERT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f)) << static_cast<int>(c);

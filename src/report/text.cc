@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "report/utf8.h"
 
@@ -227,7 +228,7 @@ std::string human(Seconds value) {
   if (seconds < 0.000'999'5) return fmt::format("{:.0f}us", seconds * 1e6);
   if (seconds < 0.999'95) return one_decimal(seconds * 1e3) + "ms";
   if (seconds < 59.95) return one_decimal(seconds) + "s";
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   if (whole < 3600) return fmt::format("{}m {}s", whole / 60, whole % 60);
   return fmt::format("{}h {}m", whole / 3600, whole / 60 % 60);
 }

@@ -131,7 +131,7 @@ TEST(Poller, AMovedWatchStaysOneWatch) {
   Poller::Watch target;
   target = std::move(moved);
   EXPECT_FALSE(made->active());
-  EXPECT_FALSE(moved.active());
+  EXPECT_FALSE(moved.active());  // NOLINT(bugprone-use-after-move): what the test is about
   EXPECT_TRUE(target.active());
   ASSERT_TRUE(poller->wait(Clock::now()));
   EXPECT_EQ(calls, 1);

@@ -95,9 +95,12 @@ inline void handle(SweepList& list, const char* record) {
     const char kind = record[1];
     if (kind != 'c' && kind != 'd' && kind != 'u') return;
     int slot = 0;
-    // Told again, it becomes another kind.
-    while (slot < list.used && !(list.entries[slot].kind != 0 && same(list.entries[slot].path, record + 2))) ++slot;
-    if (slot == list.used) {
+    // What is lent is on the list already and only changes its kind.
+    const bool lent = kind == 'u';
+    while (lent && slot < list.used && !(list.entries[slot].kind != 0 && same(list.entries[slot].path, record + 2))) {
+      ++slot;
+    }
+    if (!lent || slot == list.used) {
       slot = 0;
       while (slot < list.used && list.entries[slot].kind != 0) ++slot;
     }
@@ -113,6 +116,16 @@ inline void handle(SweepList& list, const char* record) {
     if (entry.kind == 0 || !same(entry.path, record + 1)) continue;
     if (record[0] == '-') entry.kind = 0;
     if (record[0] == 'x') entry.kind = 'x';
+  }
+}
+
+// One message: whole records. One that is too long, cut off or of no known kind is passed over.
+inline void take(SweepList& list, const char* bytes, long size) {
+  long start = 0;
+  for (long i = 0; i < size; ++i) {
+    if (bytes[i] != '\0') continue;
+    handle(list, bytes + start);
+    start = i + 1;
   }
 }
 
@@ -149,12 +162,7 @@ inline int sweep_until_closed(int fd, SweepList& list, bool (*remove_directory)(
       const long n = raw_call(SYS_read, fd, address(buffer), sizeof buffer);
       if (n == kInterrupted) continue;
       if (n <= 0) break;
-      long start = 0;
-      for (long i = 0; i < n; ++i) {
-        if (buffer[i] != '\0') continue;
-        sweep_detail::handle(list, buffer + start);
-        start = i + 1;
-      }
+      sweep_detail::take(list, buffer, n);
     }
     pending = sweep(list, 'x', nullptr);
   }

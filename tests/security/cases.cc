@@ -10,7 +10,7 @@ constexpr const char* kNoMountFlags =
     "bwrap cannot give its tmpfs mounts noexec or an inode cap; the plan says weakened";
 
 const std::vector<Case>& table() {
-  static const std::vector<Case> cases = {
+  static const std::vector<Case> kCases = {
       // Descriptors and exec
       {.number = 1, .victim = "01_descriptors", .removals = {{"direct"}}},
       {.number = 2, .victim = "02_directory_descriptors", .removals = {{"direct"}}},
@@ -137,7 +137,7 @@ const std::vector<Case>& table() {
        .removals = {{"cgroup:pids", "rlimit:nproc"}}},
       {.number = 64, .victim = "64_shared_inodes", .options = {"--read", "@READ@"}, .removals = {{"filter"}}},
   };
-  return cases;
+  return kCases;
 }
 
 }  // namespace

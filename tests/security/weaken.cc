@@ -31,11 +31,11 @@ Status drop_kinds(Plan& plan, std::string_view what, std::initializer_list<StepK
 }
 
 Status drop_rlimit(Plan& plan, std::string_view what, std::string_view name) {
-  static const std::map<std::string_view, std::uint64_t> resources = {
+  static const std::map<std::string_view, std::uint64_t> kResources = {
       {"core", RLIMIT_CORE},       {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"fsize", RLIMIT_FSIZE},
       {"memlock", RLIMIT_MEMLOCK}, {"as", RLIMIT_AS},         {"data", RLIMIT_DATA},   {"cpu", RLIMIT_CPU}};
-  const auto resource = resources.find(name);
-  if (resource == resources.end()) return nothing(what);
+  const auto resource = kResources.find(name);
+  if (resource == kResources.end()) return nothing(what);
   const auto removed = drop_steps(
       plan, what, [&](const Step& step) { return step.kind == StepKind::kRlimit && step.x == resource->second; });
   // RLIMIT_DATA stands in for a memory cgroup and is there only without one.
@@ -43,10 +43,10 @@ Status drop_rlimit(Plan& plan, std::string_view what, std::string_view name) {
 }
 
 Status drop_namespace(Plan& plan, std::string_view what, std::string_view name) {
-  static const std::map<std::string_view, std::uint64_t> flags = {
+  static const std::map<std::string_view, std::uint64_t> kFlags = {
       {"net", CLONE_NEWNET}, {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP}};
-  const auto flag = flags.find(name);
-  if (flag == flags.end() || (plan.namespaces & flag->second) == 0) return nothing(what);
+  const auto flag = kFlags.find(name);
+  if (flag == kFlags.end() || (plan.namespaces & flag->second) == 0) return nothing(what);
   plan.namespaces &= ~flag->second;
   if (name == "net") std::erase_if(plan.steps, [](const Step& s) { return s.kind == StepKind::kLoopbackUp; });
   if (name == "uts") std::erase_if(plan.steps, [](const Step& s) { return s.kind == StepKind::kHostname; });
@@ -172,18 +172,18 @@ Status weaken(Plan& plan, std::string_view what) {
   if (what == "landlock") {
     return drop_kinds(plan, what, {StepKind::kLandlock, StepKind::kLandlockRule, StepKind::kLandlockRestrict});
   }
-  static const std::map<std::string_view, StepKind> single = {{"filter", StepKind::kFilter},
-                                                              {"no-new-privs", StepKind::kNoNewPrivs},
-                                                              {"session", StepKind::kGuestSession},
-                                                              {"capabilities", StepKind::kDropCapabilities},
-                                                              {"parent-death", StepKind::kParentDeath},
-                                                              {"keyring", StepKind::kKeyring},
-                                                              {"proc", StepKind::kProc},
-                                                              {"root-read-only", StepKind::kRootReadOnly},
-                                                              {"affinity", StepKind::kAffinity},
-                                                              {"rlimit", StepKind::kRlimit}};
-  const auto kind = single.find(what);
-  if (kind == single.end()) {
+  static const std::map<std::string_view, StepKind> kSingle = {{"filter", StepKind::kFilter},
+                                                               {"no-new-privs", StepKind::kNoNewPrivs},
+                                                               {"session", StepKind::kGuestSession},
+                                                               {"capabilities", StepKind::kDropCapabilities},
+                                                               {"parent-death", StepKind::kParentDeath},
+                                                               {"keyring", StepKind::kKeyring},
+                                                               {"proc", StepKind::kProc},
+                                                               {"root-read-only", StepKind::kRootReadOnly},
+                                                               {"affinity", StepKind::kAffinity},
+                                                               {"rlimit", StepKind::kRlimit}};
+  const auto kind = kSingle.find(what);
+  if (kind == kSingle.end()) {
     return fail(ErrorCode::kInvalidInput, "weaken", "nothing is called " + std::string(what),
                 "see tests/security/weaken.h");
   }

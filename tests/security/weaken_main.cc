@@ -32,7 +32,7 @@ Result<Policy> read_policy(const std::string& path) {
 }
 
 Status apply(Options& options, const std::string& flag, const std::string& value) {
-  static const std::map<std::string, std::string> scalars = {
+  static const std::map<std::string, std::string> kScalars = {
       {"--wall", "limits.wall"}, {"--memory", "limits.memory"},     {"--pids", "limits.pids"},
       {"--cpus", "limits.cpus"}, {"--output", "limits.output"},     {"--files", "limits.files"},
       {"--disk", "limits.disk"}, {"--cpu-time", "limits.cpu_time"}, {"--tier", "tier"},
@@ -52,7 +52,7 @@ Status apply(Options& options, const std::string& flag, const std::string& value
     options.policy.env.set[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
   } else if (flag == "--set") {
     return set_scalar(options.policy, value.substr(0, value.find('=')), value.substr(value.find('=') + 1), flag);
-  } else if (const auto key = scalars.find(flag); key != scalars.end()) {
+  } else if (const auto key = kScalars.find(flag); key != kScalars.end()) {
     return set_scalar(options.policy, key->second, value, flag);
   } else {
     return fail(ErrorCode::kInvalidInput, "weaken", "unknown option " + flag);

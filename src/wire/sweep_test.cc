@@ -1,0 +1,72 @@
+#include "wire/sweep.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cloche::wire {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> kept(const SweepList& list) {
+  std::vector<std::string> out;
+  for (int i = 0; i < list.used; ++i) {
+    if (list.entries[i].kind != 0) out.push_back(std::string(1, list.entries[i].kind) + list.entries[i].path);
+  }
+  return out;
+}
+
+void tell(SweepList& list, const std::string& record) {
+  sweep_detail::take(list, record.c_str(), static_cast<long>(record.size() + 1));
+}
+
+std::unique_ptr<SweepList> listed(const std::vector<std::string>& records) {
+  auto list = std::make_unique<SweepList>();
+  for (const std::string& record : records) tell(*list, record);
+  return list;
+}
+
+TEST(SweepList, KeepsWhatWasNotTakenBack) {
+  EXPECT_THAT(kept(*listed({"+c/a", "+d/b", "+c/c", "-/b"})), ElementsAre("c/a", "c/c"));
+  EXPECT_THAT(kept(*listed({"+c/a", "+d/b", "-/a", "+d/new"})), ElementsAre("d/new", "d/b"));
+}
+
+TEST(SweepList, WhatIsLentOrHandedOverChangesItsKind) {
+  EXPECT_THAT(kept(*listed({"+c/a", "+c/b", "+u/a"})), ElementsAre("u/a", "c/b"));
+  EXPECT_THAT(kept(*listed({"+c/a", "+c/b", "x/b"})), ElementsAre("c/a", "x/b"));
+  EXPECT_THAT(kept(*listed({"+u/new"})), ElementsAre("u/new"));
+}
+
+TEST(SweepList, TakesSeveralRecordsAndNoPartOfOne) {
+  auto list = std::make_unique<SweepList>();
+  const std::string message("+c/first\0+d/second\0-/first\0+c/cut", 34);
+  sweep_detail::take(*list, message.data(), static_cast<long>(message.size()));
+  EXPECT_THAT(kept(*list), ElementsAre("d/second"));
+}
+
+TEST(SweepList, PassesOverWhatItDoesNotKnow) {
+  EXPECT_THAT(kept(*listed({"", "+", "-", "x/a", "+x/a", "c/a", " +c/a"})), IsEmpty());
+}
+
+TEST(SweepList, TakesNoPartOfARecordThatIsTooLong) {
+  const std::string longest(kMaxWatchedPath - 1, 'p');
+  EXPECT_THAT(kept(*listed({"+d" + longest})), ElementsAre("d" + longest));
+  EXPECT_THAT(kept(*listed({"+d" + longest + "p", "+c/a"})), ElementsAre("c/a"));
+}
+
+TEST(SweepList, IsFullAtItsEnd) {
+  auto list = std::make_unique<SweepList>();
+  for (int i = 0; i < kMaxWatched; ++i) tell(*list, "+c/" + std::to_string(i));
+  tell(*list, "+c/more");
+  EXPECT_EQ(list->used, kMaxWatched);
+  tell(*list, "-/77");
+  tell(*list, "+c/more");
+  EXPECT_STREQ(list->entries[77].path, "/more");
+}
+
+}  // namespace
+}  // namespace cloche::wire
