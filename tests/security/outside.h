@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,14 @@ Killed kill_one(pid_t pid);
 // asserted is that everything goes, not how fast.
 bool all_gone(const std::string& token);
 
-// Does the path exist at the root of the process's mount namespace, which chroot would leave at the host's root?
+// Ends what a breach left behind, one process at a time.
+void sweep(const std::string& token);
+
+// Can the host still start a plain program and see it end? A question of yes or no with a generous bound, not of speed.
+bool starts_programs(const std::string& program, std::chrono::seconds within = std::chrono::seconds(10));
+
+// Does the path exist at the root of the process's mount namespace, or under what is mounted over that root? chroot
+// would leave the host's root there.
 enum class Seen : unsigned char { kYes, kNo, kCannot };
 Seen seen_from_namespace_root(pid_t pid, const std::string& path);
 

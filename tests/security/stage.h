@@ -45,11 +45,11 @@ class Stage {
   // bait … -- command; the command runs as the lane's user.
   std::vector<std::string> among_bait(const std::vector<std::string>& bait,
                                       const std::vector<std::string>& command) const;
+  // The engine, whole or without something: bin/cloche or bin/weaken.
+  std::string engine(const Removal& without) const { return path(without.empty() ? "bin/cloche" : "bin/weaken"); }
   // cloche run … -- victim args
   std::vector<std::string> cloche_run(Cellar cellar, const std::vector<std::string>& options, const std::string& victim,
-                                      const std::vector<std::string>& args) const;
-  std::vector<std::string> weakened(const Removal& removal, const std::vector<std::string>& options,
-                                    const std::string& victim, const std::vector<std::string>& args) const;
+                                      const std::vector<std::string>& args, const Removal& without = {}) const;
 
  private:
   std::string expand(std::string text) const;
@@ -61,7 +61,5 @@ class Stage {
   std::string problem_;
   DelegatedCgroups cgroups_;
 };
-
-bool lane_possible(Lane lane);  // the root lane needs root
 
 }  // namespace cloche::security
