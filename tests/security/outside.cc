@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,12 +155,13 @@ Seen seen_from_namespace_root(pid_t pid, const std::string& path) {
     // namespace, so that nothing happens to the cell.
     if (::setns(mounts, CLONE_NEWNS) != 0 || ::unshare(CLONE_NEWNS) != 0) ::_exit(2);
     constexpr int kLayers = 4;
+    constexpr long kPidfdOpen = 434;
+    const int self = static_cast<int>(::syscall(kPidfdOpen, ::getpid(), 0));
     for (int layer = 0; layer < kLayers; ++layer) {
       struct stat info{};
       if (::stat(path.c_str(), &info) == 0) ::_exit(0);
-      // What lies below; "/" itself stays the layer that was taken off.
-      if (::umount2("/", MNT_DETACH) != 0) break;
-      ::setns(::open("/proc/self/ns/mnt", O_RDONLY), CLONE_NEWNS);
+      // Entering once more leads to what lay below: until then "/" stays the layer that was taken off.
+      if (::umount2("/", MNT_DETACH) != 0 || ::setns(self, CLONE_NEWNS) != 0) break;
     }
     ::_exit(1);
   }

@@ -30,7 +30,7 @@ pid_t Site::engine() const {
 
 namespace {
 
-Finding held() { return {}; }
+Finding held(std::string text = {}) { return {Finding::Kind::kHeld, std::move(text)}; }
 Finding breached(std::string text) { return {Finding::Kind::kBreached, std::move(text)}; }
 Finding cannot(std::string text) { return {Finding::Kind::kCannot, std::move(text)}; }
 
@@ -121,7 +121,10 @@ Finding engine_is_not_dumpable(const Site& site) {
 Finding refuses_to_run_set_uid(const Site& site) {
   if (::geteuid() != 0) return cannot("fact missing: only root can make a set-uid copy of the engine");
   const std::string engine = site.stage.engine(site.without);
-  if (::chown(engine.c_str(), 0, 0) != 0 || ::chmod(engine.c_str(), 04755) != 0) return cannot("chmod");
+  const std::string init = site.stage.path("bin/cloche-init");  // root's, too, or root would not trust it
+  if (::chown(init.c_str(), 0, 0) != 0 || ::chown(engine.c_str(), 0, 0) != 0 || ::chmod(engine.c_str(), 04755) != 0) {
+    return cannot("chmod");
+  }
   const Ended ended = site.end(site.command({}, "17_no_new_privs", {}));
   if (ended.code == 0) return breached("a set-uid engine ran the guest");
   return ended.code == 126 ? held() : cannot(ended.output);
@@ -140,7 +143,10 @@ Finding pivots_instead_of_chroot(const Site& site) {
 
 Finding writes_only_to_a_real_proc(const Site& site) {
   if (::geteuid() != 0) return cannot("fact missing: only root can mount a false /proc");
-  const Ended ended = site.end(site.command({}, "17_no_new_privs", {}), {"--evil-proc"});
+  // Or the engine would already give up because it does not find its init by way of /proc.
+  auto extra = site.stage.environment();
+  extra["CLOCHE_INIT"] = site.stage.path("bin/cloche-init");
+  const Ended ended = run(site.stage.among_bait({"--evil-proc"}, site.command({}, "17_no_new_privs", {})), extra);
   if (ended.output.find("breached") != std::string::npos) return breached(ended.output);
 #if defined(__SANITIZE_ADDRESS__)
   return ended.code != 0 ? held() : cannot("the sanitizer needs a real /proc itself");

@@ -32,7 +32,7 @@ namespace cloche::security {
 //   groups         root's supplementary groups stay
 //   dumpable       the engine stays dumpable
 //   set-uid        the engine does not notice that it has more rights than its caller
-//   proc-magic     a file system of any kind passes for procfs
+//   proc-magic     a tmpfs passes for procfs
 //   links          grants are opened through symbolic links
 //   dashes         the "--" before the guest's words is lost
 //   refusal        a policy that cannot be enforced is carried out as far as it goes, in silence

@@ -152,7 +152,7 @@ int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 int __real_fstatfs(int fd, struct statfs* out);
 int __wrap_fstatfs(int fd, struct statfs* out) {
   const int result = __real_fstatfs(fd, out);
-  if (without("proc-magic")) out->f_type = PROC_SUPER_MAGIC;
+  if (out->f_type == TMPFS_MAGIC && without("proc-magic")) out->f_type = PROC_SUPER_MAGIC;
   return result;
 }
 
