@@ -9,6 +9,7 @@ namespace {
 constexpr const char* kNoMountFlags =
     "bwrap cannot give its tmpfs mounts noexec or an inode cap; the plan says weakened";
 constexpr const char* kHostView = "tier 0 has the host's own mounts; Landlock judges paths";
+constexpr const char* kBoundingSet = "only privilege can change the bounding set and the securebits";
 constexpr const char* kHostTable = "tier 0 has the host's process table";
 
 const std::vector<Case>& table() {
@@ -38,7 +39,7 @@ const std::vector<Case>& table() {
       {.number = 4,
        .victim = "04_engine_binary",
        .removals = {{"expose:@BIN@", "landlock"}},
-       .process_removals = {{"landlock"}}},
+       .process_removals = {{"landlock", "root/identity"}}},
       {.number = 5, .victim = "05_environment", .removals = {{"environment"}}, .process_removals = {{"environment"}}},
       {.number = 6,
        .victim = "06_dash_arguments",
@@ -88,23 +89,34 @@ const std::vector<Case>& table() {
        .process_removals = {{"no-new-privs", "landlock", "filter"}}},
       {.number = 18,
        .victim = "18_capabilities",
+       .no_process_user = kBoundingSet,
        .removals = {{"capabilities"}},
        .process_removals = {{"capabilities"}}},
-      {.number = 19, .victim = "19_securebits", .removals = {{"capabilities"}}, .process_removals = {{"capabilities"}}},
+      {.number = 19,
+       .victim = "19_securebits",
+       .no_process_user = kBoundingSet,
+       .removals = {{"capabilities"}},
+       .process_removals = {{"capabilities"}}},
       {.number = 20,
        .victim = "20_groups",
        .root_only = true,
        .removals = {{"groups"}},
-       .process_removals = {{"groups"}}},
+       .process_removals = {{"init:groups"}}},
       {.number = 20,
        .victim = "20_groups",
        .user_only = true,
        .no_process = "the groups of an ordinary user stay (supplementary-groups)",
        .bare = "the kernel itself denies setgroups to a user with one mapped group"},
-      {.number = 21, .victim = "21_user", .removals = {{"identity:root"}}, .process_removals = {{"identity"}}},
+      {.number = 21,
+       .victim = "21_user",
+       .process_args = {"ids"},
+       .no_process_user = "the guest has the caller's own uid there",
+       .removals = {{"identity:root"}},
+       .process_removals = {{"identity"}}},
       {.number = 22, .victim = "22_nested_user_namespace", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       {.number = 23,
        .victim = "23_setuid",
+       .process_args = {"helper"},
        .removals = {{"init:nosuid"}},
        .process_removals = {{"no-new-privs", "landlock", "filter"}}},
       {.number = 24, .victim = "24_keyring", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
@@ -113,7 +125,11 @@ const std::vector<Case>& table() {
        .victim = "27_old_root",
        .no_process = kHostView,
        .removals = {{"expose:@DIR@", "landlock"}, {"pivot", "root-read-only", "landlock"}}},
-      {.number = 29, .victim = "29_propagation", .no_process = kHostView, .removals = {{"init:propagation"}}},
+      {.number = 29,
+       .victim = "29_propagation",
+       .no_bwrap = "bwrap leaves its mounts slaves of the host's: nothing goes out, but mounts come in",
+       .no_process = kHostView,
+       .removals = {{"init:propagation"}}},
       {.number = 30,
        .victim = "30_mount_point",
        .options = {"--write", "@WRITE@", "--read", "@DIR@/evil-target", "--read", "@WRITE@/evil/sub"},
@@ -139,6 +155,7 @@ const std::vector<Case>& table() {
       {.number = 34,
        .victim = "34_read_only_submounts",
        .options = {"--read", "@READ@"},
+       .no_process_user = "Landlock does not judge modes and times of the user's own files",
        .removals = {{"read-only", "landlock"}},
        .process_removals = {{"landlock"}}},
       {.number = 35, .victim = "35_mount_calls", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
@@ -158,6 +175,7 @@ const std::vector<Case>& table() {
        .process_removals = {{"landlock"}}},
       {.number = 39,
        .victim = "39_mknod",
+       .process_args = {"calls"},
        .removals = {{"filter", "landlock"}},
        .process_removals = {{"filter", "landlock"}}},
       {.number = 40,
@@ -191,8 +209,10 @@ const std::vector<Case>& table() {
        .process_removals = {{"filter"}, {"rlimit:core"}}},
       {.number = 46,
        .victim = "46_kernel_filesystems",
+       .process_args = {"files"},
+       .no_process_user = "the modes of the files keep an ordinary user out by themselves",
        .removals = {{"expose:/sys", "landlock"}},
-       .process_removals = {{"landlock"}}},
+       .process_removals = {{"landlock", "identity"}}},
       {.number = 47, .victim = "47_other_processes", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       {.number = 48, .victim = "48_kernel_calls", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       {.number = 49, .victim = "49_io_uring", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
@@ -236,7 +256,7 @@ const std::vector<Case>& table() {
        .victim = "64_shared_inodes",
        .options = {"--read", "@READ@"},
        .removals = {{"filter"}},
-       .process_removals = {{"filter"}}},
+       .process_removals = {{"filter", "root/identity"}}},
   };
   return cases;
 }
@@ -267,16 +287,28 @@ std::vector<std::pair<Lane, Cellar>> places_of(const Case& c) {
     if (!lane_possible(lane) || left_out) continue;
     out.emplace_back(lane, Cellar::kNative);
     if (c.no_bwrap.empty()) out.emplace_back(lane, Cellar::kBwrap);
-    if (c.no_process.empty()) out.emplace_back(lane, Cellar::kProcess);
+    if (c.no_process.empty() && (lane == Lane::kRoot || c.no_process_user.empty()))
+      out.emplace_back(lane, Cellar::kProcess);
   }
   return out;
 }
 
-std::vector<Removal> removals_on(const Case& c, Cellar cellar) {
+std::vector<Removal> removals_on(const Case& c, Lane lane, Cellar cellar) {
+  constexpr std::string_view kRootOnly = "root/";
   std::vector<Removal> out;
-  if (cellar == Cellar::kNative) out = c.removals;
-  if (cellar == Cellar::kProcess) out = c.process_removals;
-  for (Removal& removal : out) removal.emplace_back("read-back");
+  for (const Removal& removal : cellar == Cellar::kProcess  ? c.process_removals
+                                : cellar == Cellar::kNative ? c.removals
+                                                            : std::vector<Removal>{}) {
+    Removal& words = out.emplace_back();
+    for (const std::string& what : removal) {
+      if (!what.starts_with(kRootOnly)) {
+        words.push_back(what);
+      } else if (lane == Lane::kRoot) {
+        words.push_back(what.substr(kRootOnly.size()));
+      }
+    }
+    words.emplace_back("read-back");
+  }
   return out;
 }
 

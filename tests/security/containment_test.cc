@@ -14,6 +14,10 @@
 namespace cloche::security {
 namespace {
 
+const std::vector<std::string>& args_on(const Case& c, Cellar cellar) {
+  return cellar == Cellar::kProcess && !c.process_args.empty() ? c.process_args : c.args;
+}
+
 class HeldTest : public testing::Test {
  public:
   HeldTest(const Case& c, Lane lane, Cellar cellar) : case_(c), lane_(lane), cellar_(cellar) {}
@@ -21,7 +25,7 @@ class HeldTest : public testing::Test {
     const Stage stage(lane_);
     ASSERT_EQ(stage.problem(), "");
     ASSERT_TRUE(stage.has("cloche")) << "cloche is not built";
-    const auto command = stage.cloche_run(cellar_, case_.options, case_.victim, case_.args);
+    const auto command = stage.cloche_run(cellar_, case_.options, case_.victim, args_on(case_, cellar_));
     Running running = Running::start(stage.among_bait(case_.bait, command), stage.environment());
     if (case_.liveness) {
       ASSERT_TRUE(running.saw("ATTACK")) << running.finish().output;
@@ -53,9 +57,9 @@ class RemovedTest : public testing::Test {
     ASSERT_TRUE(stage.has("weaken")) << "tests/security/weaken is not built";
     std::vector<std::string> bait = case_.bait;
     if (removal_.empty() && case_.number == 20) bait.emplace_back("--groups");
-    const auto command = removal_.empty()
-                             ? std::vector<std::string>{stage.victim(case_.victim)}
-                             : stage.cloche_run(cellar_, case_.options, case_.victim, case_.args, removal_);
+    const auto command =
+        removal_.empty() ? std::vector<std::string>{stage.victim(case_.victim)}
+                         : stage.cloche_run(cellar_, case_.options, case_.victim, args_on(case_, cellar_), removal_);
     const Ended ended = run(stage.among_bait(bait, command), stage.environment());
     // Not always 1: the engine may find a limit behind it.
     EXPECT_NE(ended.code, 0) << ended.output;
@@ -84,7 +88,7 @@ const bool kRegistered = [] {
           "Containment", test_name(c, lane, cellar).c_str(), nullptr, nullptr, __FILE__, __LINE__,
           [&c, lane = lane, cellar = cellar]() -> testing::Test* { return new HeldTest(c, lane, cellar); });
       int count = 0;
-      for (const Removal& removal : removals_on(c, cellar)) {
+      for (const Removal& removal : removals_on(c, lane, cellar)) {
         add_removed(c, lane, cellar, fmt::format("_{}", ++count), removal);
       }
       if (!c.bare.empty() && cellar == Cellar::kNative) add_removed(c, lane, cellar, "_bare", {});

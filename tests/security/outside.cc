@@ -103,8 +103,8 @@ Killed kill_one(pid_t pid) {
   return ::kill(pid, SIGKILL) == 0 ? Killed::kYes : Killed::kNo;
 }
 
-bool all_gone(const std::string& token) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+bool all_gone(const std::string& token, std::chrono::seconds within) {
+  const auto deadline = std::chrono::steady_clock::now() + within;
   while (!guests_with(token).empty()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

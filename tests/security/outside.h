@@ -27,9 +27,9 @@ std::vector<std::string> descriptors_of(pid_t pid);
 enum class Killed : unsigned char { kYes, kNo };
 Killed kill_one(pid_t pid);
 
-// Polls until nothing with the token lives any more; false after a few seconds. A kill is asynchronous: what is
-// asserted is that everything goes, not how fast.
-bool all_gone(const std::string& token);
+// Polls until nothing with the token lives any more. A kill is asynchronous: what is asserted is that everything goes,
+// not how fast.
+bool all_gone(const std::string& token, std::chrono::seconds within);
 
 // Ends what a breach left behind, one process at a time.
 void sweep(const std::string& token);

@@ -75,7 +75,7 @@ Finding cell_dies_with_engine(const Site& site) {
   if (!running.saw("READY")) return cannot(running.finish().output);
   if (guests_with(site.token).size() < 4) return cannot("the tree is not there");
   if (kill_one(site.engine()) != Killed::kYes) return cannot("the engine was not found");
-  return all_gone(site.token) ? held() : breached("processes outlive the engine");
+  return all_gone(site.token, site.patience()) ? held() : breached("processes outlive the engine");
 }
 
 // Up from the guest to the process that made it.
@@ -93,7 +93,7 @@ Finding cell_dies_with_its_init(const Site& site) {
   pid_t init = -1;
   for (const pid_t guest : guests_with(site.token)) init = std::max(init, init_of(guest));
   if (kill_one(init) != Killed::kYes) return cannot("init was not found");
-  if (!all_gone(site.token)) return breached("processes outlive their init");
+  if (!all_gone(site.token, site.patience())) return breached("processes outlive their init");
   return running.finish().code != 0 ? held() : breached("the engine reports success");
 }
 
@@ -225,7 +225,8 @@ Finding receipt_says_what_was_read(const Site& site) {
   const auto line = std::ranges::find(told->receipt, Guarantee::kCapabilities, &ReceiptLine::guarantee);
   if (line == told->receipt.end() || line->standing == Standing::kAbsent) return cannot("nothing is said to hold");
   if (!lies.empty()) return breached(fmt::format("the receipt says held, but {}", fmt::join(lies, "; ")));
-  return line->evidence.find("sets 0") != std::string::npos ? held() : breached("no evidence: " + line->evidence);
+  const char* read = all_sets ? "all five sets 0" : "CapBnd";
+  return line->evidence.find(read) != std::string::npos ? held() : breached("no evidence: " + line->evidence);
 }
 
 // Whatever is missing in the cell, the engine sees it before the guest runs.

@@ -3,6 +3,7 @@
 // the guarantee: there it must find the breach.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct Site {
   Running start(const std::vector<std::string>& options, const std::string& mode) const;
   Ended end(const std::vector<std::string>& command, const std::vector<std::string>& bait = {}) const;
   pid_t engine() const;
+  // What is killed goes at once, but on a busy host "at once" can take a while. Where the guarantee was taken out there
+  // is nothing to wait for.
+  std::chrono::seconds patience() const { return std::chrono::seconds(without.empty() ? 10 : 1); }
 };
 
 struct Probe {

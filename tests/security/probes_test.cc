@@ -46,7 +46,7 @@ const bool kRegistered = [] {
       const std::string name = test_name(probe.about, lane, cellar);
       add("Containment", name, probe, lane, cellar, {});
       int count = 0;
-      for (const Removal& removal : removals_on(probe.about, cellar)) {
+      for (const Removal& removal : removals_on(probe.about, lane, cellar)) {
         add("ContainmentRemoved", fmt::format("{}_{}", name, ++count), probe, lane, cellar, removal);
       }
     }

@@ -134,6 +134,12 @@ Status become_root(Plan& plan, std::string_view what) {
   return nothing(what);
 }
 
+// Tier 0: the guest stays who the engine is.
+Status keep_identity(Plan& plan, std::string_view what) {
+  plan.own_host_uid = false;
+  return drop_kinds(plan, what, {StepKind::kIdentity});
+}
+
 Status pass_environment(Plan& plan) {
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view entry = *at;
@@ -191,6 +197,7 @@ Status weaken(Plan& plan, std::string_view what) {
   const std::string_view head = what.substr(0, colon);
   const std::string_view tail = colon == std::string_view::npos ? std::string_view{} : what.substr(colon + 1);
   if (what == "filter:enosys") return refuse_unknown_calls(plan, what);
+  if (what == "identity") return keep_identity(plan, what);
   if (what == "identity:root") return become_root(plan, what);
   if (head == "rlimit" && !tail.empty()) return drop_rlimit(plan, what, tail);
   if (head == "namespaces") return drop_namespace(plan, what, tail);
@@ -216,7 +223,6 @@ Status weaken(Plan& plan, std::string_view what) {
                                                               {"root-read-only", StepKind::kRootReadOnly},
                                                               {"affinity", StepKind::kAffinity},
                                                               {"subreaper", StepKind::kSubreaper},
-                                                              {"identity", StepKind::kIdentity},
                                                               {"rlimit", StepKind::kRlimit}};
   const auto kind = single.find(what);
   if (kind == single.end()) {

@@ -40,7 +40,7 @@ namespace cloche::security {
 //   chroot         init may call chroot, as init:pivot does
 // Init's own doings (loose_init.cc), as init:WHAT:
 //   close-range, signal-mask, signal-handlers, propagation, nosuid, links, pivot (chroot instead), reap, kill,
-//   engine-gone, errors
+//   groups (tier 0), engine-gone, errors
 // A word that finds nothing to remove is an error: a test that removed nothing would prove nothing.
 
 // Edits the plan; a word that is not about the plan is an error.
