@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
+#include <thread>
 
 namespace cloche::security {
 namespace fs = std::filesystem;
@@ -29,7 +32,7 @@ std::vector<std::pair<fs::path, std::string>> programs() {
 DelegatedCgroups::DelegatedCgroups(unsigned uid) {
   if (uid == 0 || ::geteuid() != 0) return;
   for (const char* controller : kV1Controllers) {
-    const fs::path dir = fs::path("/sys/fs/cgroup") / controller / fmt::format("cloche-{}", uid);
+    const fs::path dir = fs::path("/sys/fs/cgroup") / controller / name();
     std::error_code error;
     fs::create_directory(dir, error);
     if (error) continue;
@@ -41,8 +44,14 @@ DelegatedCgroups::DelegatedCgroups(unsigned uid) {
   }
 }
 
+std::string DelegatedCgroups::name() { return fmt::format("cloche-sec-{}", ::getpid()); }
+
 DelegatedCgroups::~DelegatedCgroups() {
-  for (const fs::path& dir : made_) ::rmdir(dir.c_str());
+  // After a kill of the engine its janitor may still be at work below.
+  for (int round = 0; round < 100 && !made_.empty(); ++round) {
+    std::erase_if(made_, [](const fs::path& dir) { return ::rmdir(dir.c_str()) == 0 || errno == ENOENT; });
+    if (!made_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 Stage::Stage(Lane lane) : lane_(lane), cgroups_(lane == Lane::kUser && ::geteuid() == 0 ? kUserLaneUid : 0) {
@@ -99,10 +108,13 @@ Stage::~Stage() {
 }
 
 std::map<std::string, std::string> Stage::environment() const {
-  return {{"HOME", path("home")},
-          {"BAIT_SETUID_HELPER", victim("23_setuid_helper")},
-          {"BAIT_ENGINE", path("bin/cloche")},
-          {"BAIT_EVIL_TARGET", bait_dir() + "/evil-target"}};
+  std::map<std::string, std::string> out{{"HOME", path("home")},
+                                         {"BAIT_SETUID_HELPER", victim("23_setuid_helper")},
+                                         {"BAIT_ENGINE", path("bin/cloche")},
+                                         {"BAIT_EVIL_TARGET", bait_dir() + "/evil-target"}};
+  // Two stages of one process share it; two processes do not.
+  if (lane_ == Lane::kUser && delegated()) out["CLOCHE_CGROUP"] = DelegatedCgroups::name();
+  return out;
 }
 
 std::string Stage::expand(std::string text) const {

@@ -22,6 +22,7 @@ class DelegatedCgroups {
   DelegatedCgroups(const DelegatedCgroups&) = delete;
   DelegatedCgroups& operator=(const DelegatedCgroups&) = delete;
   bool complete() const { return made_.size() == 5; }
+  static std::string name();  // below each controller's mount
 
  private:
   std::vector<std::filesystem::path> made_;
