@@ -171,16 +171,15 @@ Seen seen_from_namespace_root(pid_t pid, const std::string& path) {
   return WEXITSTATUS(status) == 0 ? Seen::kYes : Seen::kNo;
 }
 
-std::vector<std::string> run_cgroups() {
+std::vector<std::string> cgroups_of(const std::string& run_id) {
   std::vector<std::string> out;
   std::error_code error;
   const auto options = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator at("/sys/fs/cgroup", options, error), end; !error && at != end;
        at.increment(error)) {
     if (at.depth() > 4) at.disable_recursion_pending();
-    if (at->is_directory(error) && at->path().string().find("cloche") != std::string::npos) out.push_back(at->path());
+    if (at->is_directory(error) && at->path().string().ends_with(run_id)) out.push_back(at->path());
   }
-  std::ranges::sort(out);
   return out;
 }
 

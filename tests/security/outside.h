@@ -42,7 +42,7 @@ bool starts_programs(const std::string& program, std::chrono::seconds within = s
 enum class Seen : unsigned char { kYes, kNo, kCannot };
 Seen seen_from_namespace_root(pid_t pid, const std::string& path);
 
-// Directories of runs below the controllers' mounts.
-std::vector<std::string> run_cgroups();
+// Directories of this run below the controllers' mounts.
+std::vector<std::string> cgroups_of(const std::string& run_id);
 
 }  // namespace cloche::security

@@ -98,11 +98,14 @@ Finding cell_dies_with_its_init(const Site& site) {
 }
 
 Finding nothing_stays_behind(const Site& site) {
-  const auto before = run_cgroups();
-  const Ended ended = site.end(site.command({}, "00_linger", {site.token, "orphan"}));
+  const std::string report = site.stage.path("home/report.json");
+  const Ended ended = site.end(site.command({"--report", report}, "00_linger", {site.token, "orphan"}));
   if (ended.code != 0) return cannot(ended.output);
   if (!guests_with(site.token).empty()) return breached("orphans outlive the run");
-  return run_cgroups() == before ? held() : breached("a cgroup outlives the run");
+  const auto told = report_at(report);
+  if (!told) return cannot("there is no report");
+  const auto left = cgroups_of(told->id);
+  return left.empty() ? held() : breached("a cgroup outlives the run: " + left.front());
 }
 
 Finding engine_is_not_dumpable(const Site& site) {
