@@ -28,7 +28,9 @@ struct Case {
   std::vector<std::string> process_args{};  // of the victim on tier 0, in place of args
   std::vector<std::string> options{};       // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
   std::vector<std::string> bait{};          // of the bait program
-  std::vector<int> expected = {0};          // exit codes that mean "held"
+  std::string root_bait{};          // what only root can lay out; the case is skipped where the tests have no root
+  std::string root_bait_removed{};  // the same, where only the removal needs it
+  std::vector<int> expected = {0};  // exit codes that mean "held"
   bool root_only = false;
   bool user_only = false;
   bool liveness = false;                    // the host must be able to start programs while the attack goes on
