@@ -23,8 +23,9 @@ void run_janitor() {
   // A terminal's interrupt must not take the janitor before the engine.
   constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
   for (int ignored : kIgnored) signal(ignored, SIG_IGN);
-  _exit(wire::sweep_until_closed(wire::kControlFd, g_list,
-                                 [](const char* path) { return wire::remove_tree(path) == 0; }));
+  const wire::SweepHands hands = {[](long pid) { kill(static_cast<pid_t>(pid), SIGKILL); },
+                                  [](const char* path) { return wire::remove_tree(path) == 0; }};
+  _exit(wire::sweep_until_closed(wire::kControlFd, g_list, hands));
 }
 
 }  // namespace cloche::init

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -49,12 +50,21 @@ class CgroupV1 : public testing::Test {
     for (const std::string& path : own_) EXPECT_EQ(::rmdir(path.c_str()), 0) << path;
   }
 
+  // The janitor removes them a moment later.
   void expect_nothing_left() const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!is_empty() && std::chrono::steady_clock::now() < end) ::usleep(1'000);
     for (const std::string& path : own_) {
       for (const auto& entry : fs::directory_iterator(path)) {
         EXPECT_FALSE(entry.is_directory()) << entry.path() << " is left";
       }
     }
+  }
+
+  bool is_empty() const {
+    return std::ranges::none_of(own_, [](const std::string& path) {
+      return std::ranges::any_of(fs::directory_iterator(path), [](const auto& entry) { return entry.is_directory(); });
+    });
   }
 
   static std::vector<CgroupSetting> settings() {

@@ -49,6 +49,21 @@ class Judge {
     return true;
   }
 
+  // What a guarantee rests on even where it is weakened: nothing runs as root, nothing with a capability in hand, and
+  // what is left of file access is Landlock's.
+  bool lacks_its_core(Guarantee g) const {
+    switch (g) {
+      case Guarantee::kIdentity:
+        return seen_.host_uid == 0;
+      case Guarantee::kCapabilities:
+        return !own_sets_empty();
+      case Guarantee::kFileAccess:
+        return (seen_.probe & wire::kProbeLandlockHeld) == 0;
+      default:
+        return false;
+    }
+  }
+
   Answer answer(Guarantee g) const {
     switch (g) {
       case Guarantee::kEnvironment:
@@ -418,11 +433,7 @@ Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen)
     if (line.standing == Standing::kAbsent) continue;
     Answer answer = judge.answer(line.guarantee);
     line.evidence = std::move(answer.evidence);
-    // Weakened or not, nothing runs as root and nothing runs with a capability in hand.
-    const bool never = line.guarantee == Guarantee::kIdentity
-                           ? seen.host_uid == 0
-                           : line.guarantee == Guarantee::kCapabilities && !judge.own_sets_empty();
-    if (never || (line.standing == Standing::kHeld && !answer.holds)) {
+    if (judge.lacks_its_core(line.guarantee) || (line.standing == Standing::kHeld && !answer.holds)) {
       return fail(ErrorCode::kSystem, std::string(to_string(line.guarantee)),
                   fmt::format("the guarantee was set up, but the kernel says otherwise: {}", line.evidence),
                   "the run was not started; 'cloche doctor' shows what this host gives");

@@ -254,6 +254,15 @@ TEST(Judge, AWeakenedGuaranteeIsReadBackAndDoesNotStopTheRun) {
   EXPECT_EQ(line->standing, Standing::kWeakened);
 }
 
+TEST(Judge, X1_63_WeakenedFileAccessStillNeedsLandlock) {
+  Plan plan = plan_for(samples::root_v1());
+  std::ranges::find(plan.guarantees, Guarantee::kFileAccess, &ReceiptLine::guarantee)->standing = Standing::kWeakened;
+  Inspection seen = good();
+  EXPECT_TRUE(judge(plan, seen));
+  seen.probe &= ~wire::kProbeLandlockHeld;
+  EXPECT_FALSE(judge(plan, seen));
+}
+
 TEST(Judge, WhatIsAbsentIsNeitherReadNorClaimed) {
   Plan plan = plan_for(samples::root_v1());
   std::ranges::find(plan.guarantees, Guarantee::kNetwork, &ReceiptLine::guarantee)->standing = Standing::kAbsent;

@@ -27,6 +27,12 @@ struct SweepList {
   SweepEntry entries[kMaxWatched];  // untouched pages cost nothing
 };
 
+// What the two kinds do each in their own way.
+struct SweepHands {
+  void (*kill_process)(long pid);
+  bool (*remove_directory)(const char* path);  // null: never has any
+};
+
 namespace sweep_detail {
 
 inline long address(const void* p) { return reinterpret_cast<long>(p); }
@@ -52,7 +58,7 @@ inline void pause_ms(long ms) {
   raw_call(SYS_nanosleep, address(time), 0);
 }
 
-inline void kill_members(const char* cgroup) {
+inline void kill_members(const char* cgroup, const SweepHands& hands) {
   char path[kMaxWatchedPath + 16];
   if (!copy(path, cgroup, kMaxWatchedPath)) return;
   int end = 0;
@@ -69,7 +75,7 @@ inline void kill_members(const char* cgroup) {
       if (text[i] >= '0' && text[i] <= '9') {
         pid = pid * 10 + (text[i] - '0');
       } else {
-        if (pid > 1) raw_call(SYS_kill, pid, SIGKILL);
+        if (pid > 1) hands.kill_process(pid);
         pid = 0;
       }
     }
@@ -78,14 +84,14 @@ inline void kill_members(const char* cgroup) {
 }
 
 // True: it is gone.
-inline bool remove_cgroup(SweepEntry& entry) {
+inline bool remove_cgroup(SweepEntry& entry, const SweepHands& hands) {
   constexpr long kBusy = -16;
   constexpr long kCwd = -100;
   constexpr long kRemoveDirectory = 0x200;
   if (raw_call(SYS_unlinkat, kCwd, address(entry.path), kRemoveDirectory) != kBusy) return true;
   // The last task leaves the group a moment after it was reaped: what the engine is done with gets that moment.
   constexpr int kPatience = 3;
-  if (entry.kind == 'c' || (entry.kind == 'x' && entry.tries >= kPatience)) kill_members(entry.path);
+  if (entry.kind == 'c' || (entry.kind == 'x' && entry.tries >= kPatience)) kill_members(entry.path, hands);
   if (entry.tries < kPatience) ++entry.tries;
   return false;
 }
@@ -130,13 +136,13 @@ inline void take(SweepList& list, const char* bytes, long size) {
 }
 
 // One pass over the entries of a kind; true if any is left.
-inline bool sweep(SweepList& list, char kind, bool (*remove_directory)(const char*)) {
+inline bool sweep(SweepList& list, char kind, const SweepHands& hands) {
   bool left = false;
   for (int i = 0; i < list.used; ++i) {
     SweepEntry& entry = list.entries[i];
     if (entry.kind != kind) continue;
-    const bool gone =
-        entry.kind == 'd' ? remove_directory == nullptr || remove_directory(entry.path) : remove_cgroup(entry);
+    const bool gone = entry.kind == 'd' ? hands.remove_directory == nullptr || hands.remove_directory(entry.path)
+                                        : remove_cgroup(entry, hands);
     if (gone) entry.kind = 0;
     left = left || !gone;
   }
@@ -146,7 +152,7 @@ inline bool sweep(SweepList& list, char kind, bool (*remove_directory)(const cha
 }  // namespace sweep_detail
 
 // Serves until the socket closes, then removes what is left on the list; returns 0, or 1 if something could not be.
-inline int sweep_until_closed(int fd, SweepList& list, bool (*remove_directory)(const char*)) {
+inline int sweep_until_closed(int fd, SweepList& list, const SweepHands& hands) {
   using sweep_detail::address;
   using sweep_detail::sweep;
   bool pending = false;
@@ -164,16 +170,16 @@ inline int sweep_until_closed(int fd, SweepList& list, bool (*remove_directory)(
       if (n <= 0) break;
       sweep_detail::take(list, buffer, n);
     }
-    pending = sweep(list, 'x', nullptr);
+    pending = sweep(list, 'x', hands);
   }
   constexpr int kRounds = 2000;
   for (int round = 0;; ++round) {
     // Groups first: who is still alive in one would fill, or make anew, the directory that was just removed. A group
     // that will not go must not keep the directories for ever, either.
-    const bool killed_left = sweep(list, 'c', nullptr);
-    const bool groups_left = sweep(list, 'x', nullptr) || killed_left;
-    const bool trees_left = (groups_left && round < kRounds / 2) || sweep(list, 'd', remove_directory);
-    const bool waiting = sweep(list, 'u', nullptr);
+    const bool killed_left = sweep(list, 'c', hands);
+    const bool groups_left = sweep(list, 'x', hands) || killed_left;
+    const bool trees_left = (groups_left && round < kRounds / 2) || sweep(list, 'd', hands);
+    const bool waiting = sweep(list, 'u', hands);
     const bool left = groups_left || trees_left;
     if (!left && !waiting) return 0;
     // A run that somebody else owns may go on for hours; what is ours ends soon or never.

@@ -4,6 +4,7 @@
 // The command inherits open descriptors, ignored and blocked signals, a full environment with loader hooks, a session
 // keyring with a key in it and, as root, supplementary groups and a shared mount tree. BAIT_* variables tell a victim
 // where to look. DIR belongs to the caller, who removes it. Exits with the command's code, 128+signal if it was killed.
+#include <dirent.h>
 #include <grp.h>
 #include <mqueue.h>
 #include <sched.h>
@@ -71,20 +72,34 @@ static void spoil_dev(const struct options* options) {
   }
 }
 
-// A tmpfs that looks like /proc to whoever only checks that a path exists. What lands in it is kept for the caller.
-static void spoil_proc(void) {
-  char path[4300];
+// A tmpfs that passes for /proc: what is no process leads to the real one, the processes to come are plain files. What
+// lands in them is kept for the caller.
+static void spoil_proc(const struct options* options) {
+  char path[4300], real[4300];
   pid_t self = getpid();
-  if (mount("none", "/proc", "tmpfs", 0, "size=8m,mode=755") < 0) die("mount /proc");
+  snprintf(real, sizeof real, "%s", in_dir(options, "proc"));
+  mkdir(real, 0755);
+  // Private, or what is mounted on the one appears on the other.
+  if (mount("/proc", real, NULL, MS_BIND, NULL) < 0 || mount(NULL, real, NULL, MS_PRIVATE, NULL) < 0 ||
+      mount("none", "/proc", "tmpfs", 0, "size=8m,mode=755") < 0)
+    die("mount /proc");
   umask(0);
-  for (int i = -1; i < 400; ++i) {
-    char name[32] = "self";
-    if (i >= 0) snprintf(name, sizeof name, "%d", self + i);
-    snprintf(path, sizeof path, "/proc/%s", name);
+  DIR* entries = opendir(real);
+  if (entries == NULL) die(real);
+  for (struct dirent* entry; (entry = readdir(entries)) != NULL;) {
+    if (entry->d_name[0] == '.' || (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')) continue;
+    char target[8600];
+    snprintf(path, sizeof path, "/proc/%.200s", entry->d_name);
+    snprintf(target, sizeof target, "%s/%s", real, entry->d_name);
+    if (symlink(target, path) < 0) die(path);
+  }
+  closedir(entries);
+  for (int i = 0; i < 400; ++i) {
+    snprintf(path, sizeof path, "/proc/%d", self + i);
     if (mkdir(path, 0777) < 0) die(path);
     static const char* const files[] = {"uid_map", "gid_map", "setgroups"};
     for (size_t f = 0; f < 3; ++f) {
-      snprintf(path, sizeof path, "/proc/%s/%s", name, files[f]);
+      snprintf(path, sizeof path, "/proc/%d/%s", self + i, files[f]);
       put(path, "", 0666);
     }
   }
@@ -112,7 +127,7 @@ static void prepare_as_root(const struct options* options) {
   if (mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL) < 0) die("shared mount tree");
   static const gid_t groups[] = {4, 20, 27};
   if (setgroups(options->uid && !options->groups ? 0 : 3, groups) < 0) die("setgroups");
-  if (options->evil_proc) spoil_proc();
+  if (options->evil_proc) spoil_proc(options);
 }
 
 static void listen_at(const char* path, int abstract) {

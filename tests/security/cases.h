@@ -4,33 +4,50 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cloche::security {
 
 enum class Lane : unsigned char { kRoot, kUser };
-enum class Cellar : unsigned char { kNative, kBwrap };  // the backend that makes the cell
+enum class Cellar : unsigned char { kNative, kBwrap, kProcess };  // what makes the cell; kProcess is tier 0
+inline constexpr Cellar kCellars[] = {Cellar::kNative, Cellar::kBwrap, Cellar::kProcess};
 
 std::string to_string(Lane lane);
 std::string to_string(Cellar cellar);
 
-// All of the named removals together must let the attack through. "direct": no step of the plan gives the property (the
-// launcher always does it), so the victim is run among the bait without Cloche.
+// What is taken out of the run, in the words of weaken.h; all of it together must let the attack through. "root/WHAT"
+// goes as root only.
 using Removal = std::vector<std::string>;
 
 struct Case {
   int number = 0;
   std::string variant{};  // distinguishes two cases of one number
   std::string victim{};
-  std::vector<std::string> args{};     // of the victim
-  std::vector<std::string> options{};  // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
-  std::vector<std::string> bait{};     // of the bait program
-  std::vector<int> expected = {0};     // exit codes that mean "held"
+  std::vector<std::string> args{};          // of the victim
+  std::vector<std::string> process_args{};  // of the victim on tier 0, in place of args
+  std::vector<std::string> options{};       // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
+  std::vector<std::string> bait{};          // of the bait program
+  std::string root_bait{};          // what only root can lay out; the case is skipped where the tests have no root
+  std::string root_bait_removed{};  // the same, where only the removal needs it
+  std::vector<int> expected = {0};  // exit codes that mean "held"
   bool root_only = false;
   bool user_only = false;
-  std::string no_bwrap{};           // why this backend does not give the property; empty: it does
-  std::vector<Removal> removals{};  // each one alone must make it fail
+  bool liveness = false;                    // the host must be able to start programs while the attack goes on
+  std::string no_bwrap{};                   // why this backend does not give the property; empty: it does
+  std::string no_process{};                 // why tier 0 does not promise it; empty: it does
+  std::string no_process_user{};            // why tier 0 does not promise it to an ordinary user
+  std::vector<Removal> removals{};          // each one alone must make it fail
+  std::vector<Removal> process_removals{};  // the same on tier 0
+  std::string bare{};  // why nothing can be taken out; the victim then runs among the bait without Cloche
 };
+
+bool lane_possible(Lane lane);  // the root lane needs root
+
+// Where the case runs: users that are possible here, cells that promise the property.
+std::vector<std::pair<Lane, Cellar>> places_of(const Case& c);
+// What is taken out there. An engine that reads back what it made would not start such a cell, so that goes, too.
+std::vector<Removal> removals_on(const Case& c, Lane lane, Cellar cellar);
 
 std::span<const Case> cases();
 

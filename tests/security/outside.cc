@@ -5,7 +5,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,8 +103,8 @@ Killed kill_one(pid_t pid) {
   return ::kill(pid, SIGKILL) == 0 ? Killed::kYes : Killed::kNo;
 }
 
-bool all_gone(const std::string& token) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+bool all_gone(const std::string& token, std::chrono::seconds within) {
+  const auto deadline = std::chrono::steady_clock::now() + within;
   while (!guests_with(token).empty()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -110,18 +112,58 @@ bool all_gone(const std::string& token) {
   return true;
 }
 
+void sweep(const std::string& token) {
+  for (int round = 0; round < 100; ++round) {
+    const auto left = guests_with(token);
+    if (left.empty()) return;
+    for (const pid_t pid : left) (void)kill_one(pid);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+bool starts_programs(const std::string& program, std::chrono::seconds within) {
+  const auto deadline = std::chrono::steady_clock::now() + within;
+  const pid_t child = ::fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    ::dup2(::open("/dev/null", O_RDWR), STDOUT_FILENO);
+    ::execl(program.c_str(), program.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      (void)kill_one(child);
+      ::waitpid(child, &status, 0);
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 Seen seen_from_namespace_root(pid_t pid, const std::string& path) {
   const std::string base = "/proc/" + std::to_string(pid) + "/ns/";
   const pid_t child = ::fork();
   if (child == 0) {
     const int mounts = ::open((base + "mnt").c_str(), O_RDONLY);
-    // An ordinary user first needs the user namespace that owns the mounts: bwrap's guest is in another one further in.
-    const int owner = ::geteuid() == 0 ? -1 : ::ioctl(mounts, NS_GET_USERNS);
-    if (mounts < 0 || (::geteuid() != 0 && ::setns(owner, CLONE_NEWUSER) != 0)) ::_exit(2);
-    // setns puts the caller at the root of the namespace, wherever the process itself was put by chroot.
-    if (::setns(mounts, CLONE_NEWNS) != 0) ::_exit(2);
-    struct stat info{};
-    ::_exit(::stat(path.c_str(), &info) == 0 ? 0 : 1);
+    // The user namespace that owns the mounts first: an ordinary user needs it to enter, and root to take a mount off
+    // again. bwrap's guest is in another one further in.
+    const int owner = ::ioctl(mounts, NS_GET_USERNS);
+    if (mounts < 0 || ::setns(owner, CLONE_NEWUSER) != 0) ::_exit(2);
+    // setns puts the caller at the root of the namespace, wherever the process itself was put by chroot. A copy of the
+    // namespace, so that nothing happens to the cell.
+    if (::setns(mounts, CLONE_NEWNS) != 0 || ::unshare(CLONE_NEWNS) != 0) ::_exit(2);
+    constexpr int kLayers = 4;
+    constexpr long kPidfdOpen = 434;
+    const int self = static_cast<int>(::syscall(kPidfdOpen, ::getpid(), 0));
+    for (int layer = 0; layer < kLayers; ++layer) {
+      struct stat info{};
+      if (::stat(path.c_str(), &info) == 0) ::_exit(0);
+      // Entering once more leads to what lay below: until then "/" stays the layer that was taken off.
+      if (::umount2("/", MNT_DETACH) != 0 || ::setns(self, CLONE_NEWNS) != 0) break;
+    }
+    ::_exit(1);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -129,16 +171,15 @@ Seen seen_from_namespace_root(pid_t pid, const std::string& path) {
   return WEXITSTATUS(status) == 0 ? Seen::kYes : Seen::kNo;
 }
 
-std::vector<std::string> run_cgroups() {
+std::vector<std::string> cgroups_of(const std::string& run_id) {
   std::vector<std::string> out;
   std::error_code error;
   const auto options = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator at("/sys/fs/cgroup", options, error), end; !error && at != end;
        at.increment(error)) {
     if (at.depth() > 4) at.disable_recursion_pending();
-    if (at->is_directory(error) && at->path().string().find("cloche") != std::string::npos) out.push_back(at->path());
+    if (at->is_directory(error) && at->path().string().ends_with(run_id)) out.push_back(at->path());
   }
-  std::ranges::sort(out);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,22 @@ std::vector<std::string> descriptors_of(pid_t pid);
 enum class Killed : unsigned char { kYes, kNo };
 Killed kill_one(pid_t pid);
 
-// Polls until nothing with the token lives any more; false after a few seconds. A kill is asynchronous: what is
-// asserted is that everything goes, not how fast.
-bool all_gone(const std::string& token);
+// Polls until nothing with the token lives any more. A kill is asynchronous: what is asserted is that everything goes,
+// not how fast.
+bool all_gone(const std::string& token, std::chrono::seconds within);
 
-// Does the path exist at the root of the process's mount namespace, which chroot would leave at the host's root?
+// Ends what a breach left behind, one process at a time.
+void sweep(const std::string& token);
+
+// Can the host still start a plain program and see it end? A question of yes or no with a generous bound, not of speed.
+bool starts_programs(const std::string& program, std::chrono::seconds within = std::chrono::seconds(10));
+
+// Does the path exist at the root of the process's mount namespace, or under what is mounted over that root? chroot
+// would leave the host's root there.
 enum class Seen : unsigned char { kYes, kNo, kCannot };
 Seen seen_from_namespace_root(pid_t pid, const std::string& path);
 
-// Directories of runs below the controllers' mounts.
-std::vector<std::string> run_cgroups();
+// Directories of this run below the controllers' mounts.
+std::vector<std::string> cgroups_of(const std::string& run_id);
 
 }  // namespace cloche::security

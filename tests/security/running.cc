@@ -54,17 +54,24 @@ bool Running::read_some(std::chrono::steady_clock::time_point deadline) {
   if (::poll(&ready, 1, static_cast<int>(std::min<long long>(left.count(), 60'000))) <= 0) return false;
   char buffer[4096];
   const ssize_t got = ::read(out_.get(), buffer, sizeof buffer);
-  if (got <= 0) return false;
+  ended_ = got <= 0;
+  if (ended_) return false;
   output_.append(buffer, static_cast<std::size_t>(got));
   return true;
 }
 
-bool Running::saw(const std::string& text, std::chrono::seconds within) {
+bool Running::saw(const std::string& text, std::chrono::milliseconds within) {
   const auto deadline = std::chrono::steady_clock::now() + within;
   while (output_.find(text) == std::string::npos) {
     if (!read_some(deadline)) return false;
   }
   return true;
+}
+
+bool Running::over(std::chrono::milliseconds within) {
+  const auto deadline = std::chrono::steady_clock::now() + within;
+  while (read_some(deadline)) continue;
+  return ended_;
 }
 
 void Running::signal(int number) const {

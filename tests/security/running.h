@@ -29,7 +29,9 @@ class Running {
 
   pid_t pid() const { return pid_; }
   // Reads until the text has appeared; false when the output ends or the deadline passes before.
-  bool saw(const std::string& text, std::chrono::seconds within = std::chrono::seconds(20));
+  bool saw(const std::string& text, std::chrono::milliseconds within = std::chrono::seconds(20));
+  // Reads for that long at most; true once nothing more will come.
+  bool over(std::chrono::milliseconds within);
   void signal(int number) const;
   Ended finish(std::chrono::seconds within = std::chrono::seconds(40));
 
@@ -40,6 +42,7 @@ class Running {
   pid_t pid_ = -1;
   Fd out_;
   std::string output_;
+  bool ended_ = false;
 };
 
 Ended run(const std::vector<std::string>& argv, const std::map<std::string, std::string>& extra);

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
+#include <thread>
 
 namespace cloche::security {
 namespace fs = std::filesystem;
@@ -18,7 +21,10 @@ constexpr const char* kV1Controllers[] = {"pids", "memory", "cpu", "cpuacct", "f
 // Programs under test, from the build tree; CLOCHE_BINARY_DIR and CLOCHE_SECURITY_DIR come from the build.
 std::vector<std::pair<fs::path, std::string>> programs() {
   const fs::path build = CLOCHE_BINARY_DIR;
-  return {{build / "cloche", "cloche"}, {build / "cloche-init", "cloche-init"}, {build / "weaken", "weaken"}};
+  return {{build / "cloche", "cloche"},
+          {build / "cloche-init", "cloche-init"},
+          {build / "weaken", "weaken"},
+          {build / "loose-init", "loose-init"}};
 }
 
 }  // namespace
@@ -26,7 +32,7 @@ std::vector<std::pair<fs::path, std::string>> programs() {
 DelegatedCgroups::DelegatedCgroups(unsigned uid) {
   if (uid == 0 || ::geteuid() != 0) return;
   for (const char* controller : kV1Controllers) {
-    const fs::path dir = fs::path("/sys/fs/cgroup") / controller / fmt::format("cloche-{}", uid);
+    const fs::path dir = fs::path("/sys/fs/cgroup") / controller / name();
     std::error_code error;
     fs::create_directory(dir, error);
     if (error) continue;
@@ -38,11 +44,15 @@ DelegatedCgroups::DelegatedCgroups(unsigned uid) {
   }
 }
 
-DelegatedCgroups::~DelegatedCgroups() {
-  for (const fs::path& dir : made_) ::rmdir(dir.c_str());
-}
+std::string DelegatedCgroups::name() { return fmt::format("cloche-sec-{}", ::getpid()); }
 
-bool lane_possible(Lane lane) { return lane == Lane::kUser || ::geteuid() == 0; }
+DelegatedCgroups::~DelegatedCgroups() {
+  // After a kill of the engine its janitor may still be at work below.
+  for (int round = 0; round < 100 && !made_.empty(); ++round) {
+    std::erase_if(made_, [](const fs::path& dir) { return ::rmdir(dir.c_str()) == 0 || errno == ENOENT; });
+    if (!made_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
 
 Stage::Stage(Lane lane) : lane_(lane), cgroups_(lane == Lane::kUser && ::geteuid() == 0 ? kUserLaneUid : 0) {
   // Not below /tmp: the cell has a /tmp of its own, and sockets need short names.
@@ -72,12 +82,17 @@ void Stage::fill() {
   }
   fs::create_directories(root_ / "bait-dir/write", error);
   fs::create_directories(root_ / "bait-dir/evil-target/sub", error);
-  fs::create_symlink(root_ / "bait-dir/evil-target", root_ / "bait-dir/write/evil", error);
-  std::ofstream(root_ / "policy.toml") << "version = 1\nextends = \"untrusted\"\n[env]\npass = [\"BAIT_*\"]\n";
+  fs::create_symlink("../evil-target", root_ / "bait-dir/write/evil", error);
+  constexpr const char* kEnvironment = "[env]\npass = [\"BAIT_*\"]\n";
+  std::ofstream(root_ / "policy.toml") << "version = 1\nextends = \"untrusted\"\n" << kEnvironment;
+  // Code of low trust never runs on tier 0.
+  std::ofstream(root_ / "policy-process.toml")
+      << "version = 1\nextends = \"untrusted\"\ntier = \"process\"\ntrust = \"medium\"\n"
+      << kEnvironment;
   if (::geteuid() == 0 && lane_ == Lane::kUser) {
     // The user owns the engine's programs, so that only the cell keeps the guest from writing to them.
-    for (const char* owned :
-         {"bin", "bin/cloche", "bin/cloche-init", "bin/weaken", "home", "bait-dir", "bait-dir/write"}) {
+    for (const char* owned : {"bin", "bin/cloche", "bin/cloche-init", "bin/weaken", "bin/loose-init", "home",
+                              "bait-dir", "bait-dir/write"}) {
       (void)!::chown((root_ / owned).c_str(), kUserLaneUid, kUserLaneUid);
     }
   }
@@ -93,15 +108,20 @@ Stage::~Stage() {
 }
 
 std::map<std::string, std::string> Stage::environment() const {
-  return {{"HOME", path("home")},
-          {"BAIT_SETUID_HELPER", victim("23_setuid_helper")},
-          {"BAIT_ENGINE", path("bin/cloche")},
-          {"BAIT_EVIL_TARGET", bait_dir() + "/evil-target"}};
+  std::map<std::string, std::string> out{{"HOME", path("home")},
+                                         {"BAIT_SETUID_HELPER", victim("23_setuid_helper")},
+                                         {"BAIT_ENGINE", path("bin/cloche")},
+                                         {"BAIT_EVIL_TARGET", bait_dir() + "/evil-target"}};
+  // Two stages of one process share it; two processes do not.
+  if (lane_ == Lane::kUser && delegated()) out["CLOCHE_CGROUP"] = DelegatedCgroups::name();
+  return out;
 }
 
 std::string Stage::expand(std::string text) const {
-  const std::pair<std::string, std::string> names[] = {
-      {"@READ@", bait_dir() + "/read"}, {"@WRITE@", bait_dir() + "/write"}, {"@DIR@", bait_dir()}};
+  const std::pair<std::string, std::string> names[] = {{"@READ@", bait_dir() + "/read"},
+                                                       {"@WRITE@", bait_dir() + "/write"},
+                                                       {"@DIR@", bait_dir()},
+                                                       {"@BIN@", path("bin")}};
   for (const auto& [from, to] : names) {
     for (auto at = text.find(from); at != std::string::npos; at = text.find(from)) text.replace(at, from.size(), to);
   }
@@ -125,25 +145,21 @@ std::vector<std::string> Stage::among_bait(const std::vector<std::string>& bait,
 }
 
 std::vector<std::string> Stage::cloche_run(Cellar cellar, const std::vector<std::string>& options,
-                                           const std::string& victim_name, const std::vector<std::string>& args) const {
-  std::vector<std::string> out{path("bin/cloche"), "run",           "--quiet",   "--policy",       path("policy.toml"),
-                               "--exec",           path("victims"), "--backend", to_string(cellar)};
+                                           const std::string& victim_name, const std::vector<std::string>& args,
+                                           const Removal& without) const {
+  std::vector<std::string> out{engine(without)};
+  for (const std::string& what : without) out.insert(out.end(), {"--without", expand(what)});
+  const bool process = cellar == Cellar::kProcess;
+  out.emplace_back("run");
+  if (without.empty()) out.emplace_back("--quiet");  // why a weakened engine gave up is worth knowing
+  out.insert(out.end(), {"--policy", path(process ? "policy-process.toml" : "policy.toml"), "--exec", path("victims"),
+                         "--backend", cellar == Cellar::kBwrap ? "bwrap" : "native"});
   if (std::ranges::find(options, "--wall") == options.end()) out.insert(out.end(), {"--wall", "20s"});
   // Without delegated cgroups an ordinary user has only rlimits; the policy has to say that this is enough.
   if (lane_ == Lane::kUser && !delegated()) out.insert(out.end(), {"--set", "limits.mode=best-effort"});
   append(out, options);
   out.insert(out.end(), {"--", victim(victim_name)});
   append(out, args);
-  return out;
-}
-
-std::vector<std::string> Stage::weakened(const Removal& removal, const std::vector<std::string>& options,
-                                         const std::string& victim_name, const std::vector<std::string>& args) const {
-  std::vector<std::string> out = cloche_run(Cellar::kNative, options, victim_name, args);
-  out[0] = path("bin/weaken");
-  std::vector<std::string> words;
-  for (const std::string& what : removal) words.insert(words.end(), {"--without", expand(what)});
-  out.insert(out.begin() + 2, words.begin(), words.end());
   return out;
 }
 

@@ -22,6 +22,7 @@ class DelegatedCgroups {
   DelegatedCgroups(const DelegatedCgroups&) = delete;
   DelegatedCgroups& operator=(const DelegatedCgroups&) = delete;
   bool complete() const { return made_.size() == 5; }
+  static std::string name();  // below each controller's mount
 
  private:
   std::vector<std::filesystem::path> made_;
@@ -45,11 +46,11 @@ class Stage {
   // bait … -- command; the command runs as the lane's user.
   std::vector<std::string> among_bait(const std::vector<std::string>& bait,
                                       const std::vector<std::string>& command) const;
+  // The engine, whole or without something: bin/cloche or bin/weaken.
+  std::string engine(const Removal& without) const { return path(without.empty() ? "bin/cloche" : "bin/weaken"); }
   // cloche run … -- victim args
   std::vector<std::string> cloche_run(Cellar cellar, const std::vector<std::string>& options, const std::string& victim,
-                                      const std::vector<std::string>& args) const;
-  std::vector<std::string> weakened(const Removal& removal, const std::vector<std::string>& options,
-                                    const std::string& victim, const std::vector<std::string>& args) const;
+                                      const std::vector<std::string>& args, const Removal& without = {}) const;
 
  private:
   std::string expand(std::string text) const;
@@ -61,7 +62,5 @@ class Stage {
   std::string problem_;
   DelegatedCgroups cgroups_;
 };
-
-bool lane_possible(Lane lane);  // the root lane needs root
 
 }  // namespace cloche::security

@@ -42,13 +42,24 @@ Status drop_rlimit(Plan& plan, std::string_view what, std::string_view name) {
   return name == "data" ? Status{} : removed;
 }
 
+// A procfs of its own needs a pid namespace of its own; without one the host's is what a cell would have.
+void show_hosts_proc(Plan& plan) {
+  for (Step& step : plan.steps) {
+    if (step.kind == StepKind::kProc)
+      step = {.kind = StepKind::kBind, .serves = step.serves, .a = step.a, .b = "/proc"};
+  }
+}
+
 Status drop_namespace(Plan& plan, std::string_view what, std::string_view name) {
   static const std::map<std::string_view, std::uint64_t> kFlags = {
-      {"net", CLONE_NEWNET}, {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP}};
+      {"pid", CLONE_NEWPID}, {"net", CLONE_NEWNET}, {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP}};
   const auto flag = kFlags.find(name);
   if (flag == kFlags.end() || (plan.namespaces & flag->second) == 0) return nothing(what);
   plan.namespaces &= ~flag->second;
-  if (name == "net") std::erase_if(plan.steps, [](const Step& s) { return s.kind == StepKind::kLoopbackUp; });
+  if (name == "pid") show_hosts_proc(plan);
+  if (name == "net") std::erase_if(plan.steps, [](const Step& s) {
+      return s.kind == StepKind::kNetwork || s.kind == StepKind::kLoopbackUp;
+    });
   if (name == "uts") std::erase_if(plan.steps, [](const Step& s) { return s.kind == StepKind::kHostname; });
   return {};
 }
@@ -81,6 +92,20 @@ Status uncap_scratch(Plan& plan, std::string_view what) {
   return nothing(what);
 }
 
+Status bind_devices_unchecked(Plan& plan, std::string_view what) {
+  bool found = false;
+  for (Step& step : plan.steps) {
+    if (step.kind != StepKind::kDevice) continue;
+    step = {.kind = StepKind::kBind,
+            .serves = step.serves,
+            .a = step.a,
+            .b = step.b,
+            .x = wire::kAllowDevices | wire::kNoExec};
+    found = true;
+  }
+  return found ? Status{} : nothing(what);
+}
+
 Status refuse_unknown_calls(Plan& plan, std::string_view what) {
   for (Step& step : plan.steps) {
     if (step.kind != StepKind::kFilter) continue;
@@ -108,6 +133,12 @@ Status become_root(Plan& plan, std::string_view what) {
   return nothing(what);
 }
 
+// Tier 0: the guest stays who the engine is.
+Status keep_identity(Plan& plan, std::string_view what) {
+  plan.own_host_uid = false;
+  return drop_kinds(plan, what, {StepKind::kIdentity});
+}
+
 Status pass_environment(Plan& plan) {
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view entry = *at;
@@ -116,6 +147,12 @@ Status pass_environment(Plan& plan) {
     plan.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
   return {};
+}
+
+// As if the engine, or a backend it calls, had taken them for its own options.
+Status eat_options(Plan& plan, std::string_view what) {
+  const auto count = std::erase_if(plan.argv, [](const std::string& word) { return word.starts_with('-'); });
+  return count > 0 ? Status{} : nothing(what);
 }
 
 // File systems of the kernel's own cannot be mapped to another owner.
@@ -159,15 +196,18 @@ Status weaken(Plan& plan, std::string_view what) {
   const std::string_view head = what.substr(0, colon);
   const std::string_view tail = colon == std::string_view::npos ? std::string_view{} : what.substr(colon + 1);
   if (what == "filter:enosys") return refuse_unknown_calls(plan, what);
+  if (what == "identity") return keep_identity(plan, what);
   if (what == "identity:root") return become_root(plan, what);
   if (head == "rlimit" && !tail.empty()) return drop_rlimit(plan, what, tail);
   if (head == "namespaces") return drop_namespace(plan, what, tail);
   if (head == "cgroup") return drop_cgroup(plan, tail);
   if (head == "expose") return expose(plan, what, tail);
+  if (what == "arguments") return eat_options(plan, what);
   if (what == "environment") return pass_environment(plan);
   if (what == "noexec") return clear_flag(plan, what, wire::kNoExec);
   if (what == "read-only") return clear_flag(plan, what, wire::kReadOnly);
   if (what == "scratch-caps") return uncap_scratch(plan, what);
+  if (what == "device-checks") return bind_devices_unchecked(plan, what);
   if (what == "pivot") return remove_pivot(plan, what);
   if (what == "landlock") {
     return drop_kinds(plan, what, {StepKind::kLandlock, StepKind::kLandlockRule, StepKind::kLandlockRestrict});
@@ -181,6 +221,7 @@ Status weaken(Plan& plan, std::string_view what) {
                                                                {"proc", StepKind::kProc},
                                                                {"root-read-only", StepKind::kRootReadOnly},
                                                                {"affinity", StepKind::kAffinity},
+                                                               {"subreaper", StepKind::kSubreaper},
                                                                {"rlimit", StepKind::kRlimit}};
   const auto kind = kSingle.find(what);
   if (kind == kSingle.end()) {

@@ -1,106 +1,64 @@
-// weaken run --without WHAT… [options of cloche run] -- PROGRAM ARGS: plans like the engine, takes guarantees out,
-// runs. Without --without it is the plain plan, launched with no engine around it.
-#include <sys/prctl.h>
+// weaken [--without WHAT]… run …: the command line of cloche with guarantees taken out. See weaken.h.
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
-#include <map>
-#include <sstream>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "host/probe.h"
-#include "policy/overrides.h"
-#include "policy/parse.h"
 #include "weaken.h"
+
+int cloche_main(int argc, char** argv);  // src/cli/main.cc
 
 namespace cloche::security {
 namespace {
 
-struct Options {
-  Policy policy;
-  std::vector<std::string> without;
-  Request request;
-};
+constexpr std::string_view kInit = "init:";
 
-Result<Policy> read_policy(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_policy(text.str(), path);
-}
-
-Status apply(Options& options, const std::string& flag, const std::string& value) {
-  static const std::map<std::string, std::string> kScalars = {
-      {"--wall", "limits.wall"}, {"--memory", "limits.memory"},     {"--pids", "limits.pids"},
-      {"--cpus", "limits.cpus"}, {"--output", "limits.output"},     {"--files", "limits.files"},
-      {"--disk", "limits.disk"}, {"--cpu-time", "limits.cpu_time"}, {"--tier", "tier"},
-      {"--backend", "backend"}};
-  FileGrants& files = options.policy.files;
-  if (flag == "--policy") {
-    CLOCHE_TRY_ASSIGN(options.policy, read_policy(value));
-  } else if (flag == "--without") {
-    options.without.push_back(value);
-  } else if (flag == "--read") {
-    files.read.push_back(value);
-  } else if (flag == "--write") {
-    files.write.push_back(value);
-  } else if (flag == "--exec") {
-    files.exec.push_back(value);
-  } else if (flag == "--env") {
-    options.policy.env.set[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
-  } else if (flag == "--set") {
-    return set_scalar(options.policy, value.substr(0, value.find('=')), value.substr(value.find('=') + 1), flag);
-  } else if (const auto key = kScalars.find(flag); key != kScalars.end()) {
-    return set_scalar(options.policy, key->second, value, flag);
-  } else {
-    return fail(ErrorCode::kInvalidInput, "weaken", "unknown option " + flag);
-  }
+// loose-init is told by its name what to leave out.
+Status use_loose_init(const std::string& words) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path init = here / ("loose-init" + words);
+  fs::copy_file(here / "loose-init", init, fs::copy_options::skip_existing, error);
+  if (error) return fail(ErrorCode::kSystem, "weaken", init.string() + ": " + error.message());
+  ::setenv("CLOCHE_INIT", init.c_str(), 1);
   return {};
 }
 
-Result<Options> parse(const std::vector<std::string>& words) {
-  Options options;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--") {
-      options.request.argv.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-      break;
+Result<std::vector<char*>> prepare(int argc, char** argv) {
+  std::vector<std::string> words;
+  std::string init_words;
+  std::vector<char*> rest{argv[0]};
+  int at = 1;
+  for (; at + 1 < argc && std::string_view(argv[at]) == "--without"; at += 2) {
+    const std::string_view what = argv[at + 1];
+    if (what.starts_with(kInit)) {
+      init_words += "." + std::string(what.substr(kInit.size()));
+    } else {
+      words.emplace_back(what);
     }
-    if (words[i] == "--quiet" || words[i] == "--stdin") continue;
-    if (words[i] == "--tty") {
-      options.request.tty = true;
-      continue;
-    }
-    if (i + 1 >= words.size()) return fail(ErrorCode::kInvalidInput, "weaken", words[i] + " needs a value");
-    CLOCHE_TRY(apply(options, words[i], words[i + 1]));
-    ++i;
   }
-  if (options.request.argv.empty()) return fail(ErrorCode::kInvalidInput, "weaken", "no program was given");
-  return options;
-}
-
-Result<int> weaken_and_run(const std::vector<std::string>& words) {
-  CLOCHE_TRY_ASSIGN(Options options, parse(words));
-  options.request.id = "weaken-" + std::to_string(::getpid());
-  for (char** at = environ; *at != nullptr; ++at) {
-    const std::string entry = *at;
-    options.request.env[entry.substr(0, entry.find('='))] = entry.substr(entry.find('=') + 1);
+  choose(words);
+  if (!init_words.empty()) CLOCHE_TRY(use_loose_init(init_words));
+  for (; at < argc; ++at) {
+    if (!without("dashes") || std::string_view(argv[at]) != "--") rest.push_back(argv[at]);
   }
-  const HostFacts host = probe_fast();
-  CLOCHE_TRY_ASSIGN(Plan plan, make_plan(options.policy, options.request, host));
-  for (const std::string& what : options.without) CLOCHE_TRY(weaken(plan, what));
-  return launch_and_wait(plan, host);
+  return rest;
 }
 
 }  // namespace
 }  // namespace cloche::security
 
 int main(int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && words.front() == "run") words.erase(words.begin());
-  const auto code = cloche::security::weaken_and_run(words);
-  if (code) return *code;
-  std::fprintf(stderr, "weaken: %s\n", code.error().text().c_str());
-  return code.error().code == cloche::ErrorCode::kRefused ? 126 : 125;
+  auto words = cloche::security::prepare(argc, argv);
+  if (!words) {
+    std::fprintf(stderr, "weaken: %s\n", words.error().text().c_str());
+    return 125;
+  }
+  const int count = static_cast<int>(words->size());
+  words->push_back(nullptr);
+  return cloche_main(count, words->data());
 }

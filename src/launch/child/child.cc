@@ -110,7 +110,8 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
   raw_call(SYS_dup3, spec->control_fd, wire::kControlFd, 0);
   raw_call(kCloseRange, 0, wire::kControlFd - 1, 0);
   raw_call(kCloseRange, wire::kControlFd + 1, 0xffffffffL, 0);
-  const int code = wire::sweep_until_closed(wire::kControlFd, *spec->list, nullptr);
+  const wire::SweepHands hands = {[](long pid) { raw_call(SYS_kill, pid, SIGKILL); }, nullptr};
+  const int code = wire::sweep_until_closed(wire::kControlFd, *spec->list, hands);
   for (;;) raw_call(SYS_exit_group, code);
 }
 

@@ -11,7 +11,7 @@ static void check_map(const char* path) {
   if (inside == 0) BREACH("%s maps root\n", path);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   victim_begin();
   uid_t real, effective, saved;
   gid_t group, egroup, sgroup;
@@ -19,6 +19,8 @@ int main(void) {
   if (real == 0 || effective == 0 || saved == 0) BREACH("the guest is uid 0\n");
   if (group == 0 || egroup == 0 || sgroup == 0) BREACH("the guest is gid 0\n");
   if (setresuid(0, 0, 0) == 0) BREACH("uid 0 can be taken\n");
+  // "ids": without a user namespace there is no map.
+  if (argc > 1 && strcmp(argv[1], "ids") == 0) HELD();
   check_map("/proc/self/uid_map");
   check_map("/proc/self/gid_map");
   HELD();

@@ -14,7 +14,9 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], PAYLOAD) == 0) _exit(geteuid() != getuid() || getauxval(AT_SECURE) ? PAYLOAD_RAN : 0);
   victim_begin();
   static const char* const writable[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
-  for (size_t i = 0; i < sizeof writable / sizeof *writable; ++i) {
+  // "helper": on the host's own mounts only the set-uid program itself can be judged.
+  const int mounts = argc < 2 || strcmp(argv[1], "helper") != 0;
+  for (size_t i = 0; mounts && i < sizeof writable / sizeof *writable; ++i) {
     struct statvfs info;
     if (statvfs(writable[i], &info) == 0 && !(info.f_flag & ST_NOSUID))
       BREACH("%s honours set-uid files\n", writable[i]);

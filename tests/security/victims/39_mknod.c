@@ -3,9 +3,10 @@
 
 #include "mounts.h"
 
-int main(void) {
+int main(int argc, char** argv) {
   victim_begin();
-  static const char* const places[] = {"/tmp/victim39", "/work/victim39", "/home/guest/victim39", "/dev/shm/victim39"};
+  static const char* const places[] = {"victim39", "/tmp/victim39", "/work/victim39", "/home/guest/victim39",
+                                       "/dev/shm/victim39"};
   for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
     const struct {
       mode_t type;
@@ -24,6 +25,8 @@ int main(void) {
       if (!is_path_refusal(error)) BREACH("mknod at %s failed only with %s\n", places[i], strerror(error));
     }
   }
+  // "calls": the mounts are the host's own.
+  if (argc > 1 && strcmp(argv[1], "calls") == 0) HELD();
   FILE* mounts = open_mounts();
   struct mount_line line;
   while (next_mount(mounts, &line)) {

@@ -19,8 +19,8 @@ int main(void) {
                  linkat(AT_FDCWD, by_descriptor, AT_FDCWD, outside, AT_SYMLINK_FOLLOW));
   MUST_DENY_PATH("rename to", "/usr/bin/victim41", rename(inside, "/usr/bin/victim41"));
   // The other direction would carry a host inode into a place where the guest can change it.
-  MUST_DENY_PATH("link from", bait("BAIT_FILE"), link(bait("BAIT_FILE"), inside));
-  snprintf(outside, sizeof outside, "%s/victim41-env", granted);
+  snprintf(outside, sizeof outside, "%s/victim41-in", granted);
+  MUST_DENY_PATH("link from", bait("BAIT_FILE"), link(bait("BAIT_FILE"), outside));
   MUST_DENY_PATH("link from", "/usr/bin/env", link("/usr/bin/env", outside));
   snprintf(outside, sizeof outside, "%s/victim41-link", granted);
   unlink(outside);

@@ -1,13 +1,14 @@
 // 46. No sysfs, debugfs or cgroupfs write.
 #include "mounts.h"
 
-int main(void) {
+int main(int argc, char** argv) {
   victim_begin();
   static const char* const types[] = {"sysfs",      "debugfs", "tracefs",  "cgroup", "cgroup2",
                                       "securityfs", "bpf",     "configfs", "pstore", "fusectl"};
-  FILE* mounts = open_mounts();
+  // "files": the mounts are the host's own, and only what can be opened counts.
+  FILE* mounts = argc > 1 && strcmp(argv[1], "files") == 0 ? NULL : open_mounts();
   struct mount_line line;
-  while (next_mount(mounts, &line)) {
+  while (mounts != NULL && next_mount(mounts, &line)) {
     for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
       if (strcmp(line.type, types[i]) == 0 && has_flag(line.flags, "rw"))
         BREACH("%s is %s, writable\n", line.point, types[i]);

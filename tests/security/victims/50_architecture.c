@@ -42,16 +42,15 @@ int main(void) {
     int (*attempt)(void);
   } ways[] = {
 #if defined(__x86_64__)
-    {"getpid by int 0x80", by_int80},
-    {"open by int 0x80", open_by_int80},
-    {"getpid by an x32 number", by_x32},
-    {"ioctl by an x32 number", by_x32_ioctl},
+      {"getpid by int 0x80", by_int80},
+      {"open by int 0x80", open_by_int80},
+      {"getpid by an x32 number", by_x32},
+      {"ioctl by an x32 number", by_x32_ioctl},
 #endif
-    {"sysfs", obsolete_sysfs},
-    {"modify_ldt", obsolete_ldt},
-    {"personality(READ_IMPLIES_EXEC)", odd_personality},
-    {"migrate_pages", odd_get_mempolicy}
-  };
+      {"sysfs", obsolete_sysfs},
+      {"modify_ldt", obsolete_ldt},
+      {"personality(READ_IMPLIES_EXEC)", odd_personality},
+      {"migrate_pages", odd_get_mempolicy}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     int status = in_child(ways[i].attempt);
     // A signal is a refusal too: SIGSYS from the filter, SIGSEGV where the kernel has no 32-bit entry.

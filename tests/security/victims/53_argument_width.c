@@ -39,6 +39,7 @@ int main(void) {
   }
   // The other way round: a permitted call with garbage must not be broken by it.
   int pair[2];
-  if (syscall(SYS_socketpair, HIGH_GARBAGE(AF_UNIX), (long)SOCK_STREAM, 0l, pair) != 0) BREACH("garbage above AF_UNIX breaks a permitted call (%s)\n", strerror(errno));
+  if (syscall(SYS_socketpair, HIGH_GARBAGE(AF_UNIX), (long)SOCK_STREAM, 0l, pair) != 0)
+    BREACH("garbage above AF_UNIX breaks a permitted call (%s)\n", strerror(errno));
   HELD();
 }

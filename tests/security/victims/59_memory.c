@@ -17,6 +17,7 @@ static int hog(void) {
 
 int main(void) {
   victim_begin();
+  printf("ATTACK\n");  // from here on the host must be able to start programs of its own
   int status = in_child(hog);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 3) HELD();
   if (WIFEXITED(status)) BREACH("%d MiB were filled\n", kMost);

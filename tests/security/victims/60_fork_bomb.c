@@ -18,6 +18,13 @@ int main(void) {
     }
     children[count] = child;
   }
+  // Go on at the limit for a while: meanwhile the host must be able to start programs of its own.
+  printf("ATTACK\n");
+  for (int i = 0; i < 2000 && error == EAGAIN; ++i) {
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    if (child > 0) waitpid(child, NULL, 0);
+  }
   for (int i = 0; i < count; ++i) kill(children[i], SIGKILL);
   for (int i = 0; i < count; ++i) waitpid(children[i], NULL, 0);
   if (count >= kMost) BREACH("%d processes could be made\n", count);
