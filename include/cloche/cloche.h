@@ -99,6 +99,11 @@ class RunHandle {
 struct RuntimeOptions {
   std::string init_path = {};          // of cloche-init; empty: where it was installed
   std::size_t tail_bytes = 64 * 1024;  // kept per stream in the result
+  // A keeper of this runtime's own: a small process that prepares cells ahead, so that runs start in the time of a
+  // process. Uses memory for the cells that wait (docs/performance.md).
+  bool keeper = false;
+  unsigned keeper_blank = 4;   // cells ready for any policy
+  unsigned keeper_parked = 4;  // cells ready for each policy that was used twice
 };
 
 class Runtime {

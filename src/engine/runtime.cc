@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,6 +20,7 @@
 #include "engine/program.h"
 #include "engine/script.h"
 #include "host/probe.h"
+#include "keeper/starter.h"
 #include "plan/steps.h"
 #include "policy/ceiling.h"
 #include "report/json.h"
@@ -79,6 +81,8 @@ struct Runtime::State {
   HostFacts host;
   std::optional<Ceiling> ceiling;  // the operator's, which no policy exceeds
   std::size_t tail_bytes = 0;
+  pid_t keeper_pid = -1;
+  std::shared_ptr<keeper::Client> keeper;
   Fd wake;
   std::mutex mutex;
   std::deque<Job> queue;
@@ -149,7 +153,7 @@ void Runtime::State::loop() {
   sigemptyset(&broken_pipe);
   sigaddset(&broken_pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
-  auto supervisor = Supervisor::make(host, start_cell);
+  auto supervisor = Supervisor::make(host, keeper ? starter_with(keeper, false) : Starter(start_cell));
   Poller::Watch wake_watch;
   if (supervisor) {
     auto watch = (*supervisor)->poller().watch(wake.get(), EPOLLIN, [this](std::uint32_t) {
@@ -204,6 +208,14 @@ std::expected<std::unique_ptr<Runtime>, std::string> Runtime::create(const Runti
     return std::unexpected(text.error().text());
   }
   if (state.host.set_uid_program) return std::unexpected("Cloche refuses to run in a set-uid program");
+  if (options.keeper) {
+    if (!state.host.init) return std::unexpected("cloche-init was not found, and the keeper beside it");
+    auto started =
+        keeper::start_private(keeper::program_beside(*state.host.init), {options.keeper_blank, options.keeper_parked});
+    if (!started) return std::unexpected(started.error().text());
+    state.keeper_pid = started->pid;
+    state.keeper = std::make_shared<keeper::Client>(std::move(started->socket));
+  }
   state.wake = Fd(::eventfd(0, EFD_CLOEXEC));
   if (!state.wake.valid()) return std::unexpected("no descriptor left for the runtime");
   state.thread = std::thread([&state] { state.loop(); });
@@ -217,6 +229,12 @@ Runtime::~Runtime() {
   }
   ::eventfd_write(state_->wake.get(), 1);
   if (state_->thread.joinable()) state_->thread.join();
+  if (state_->keeper_pid > 0) {
+    // It ends when nobody holds the other end of its socket.
+    state_->keeper.reset();
+    while (::waitpid(state_->keeper_pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
   for (State::Job& job : state_->queue) {
     Request plain;
     plain.id = job.handle->id;

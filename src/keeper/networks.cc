@@ -58,12 +58,9 @@ Result<Fd> Networks::get() {
 
 void Networks::put(Fd network) {
   if (free_.size() >= kMostKept) return;
-  bool empty = false;
-  const Status looked = within(network, [&]() -> Status {
-    empty = no_sockets_here();
-    return {};
-  });
-  if (looked && empty) free_.push_back(std::move(network));
+  if (!enter(network)) return;
+  const bool empty = no_sockets_here();
+  if (enter(home_) && empty) free_.push_back(std::move(network));
 }
 
 }  // namespace cloche::keeper

@@ -24,14 +24,7 @@ class Networks {
   Result<Fd> get();  // from the stock, or made now
   void put(Fd network);
 
-  // Runs `work` with the calling thread in the network; its children are born there.
-  template <typename Work>
-  Status within(const Fd& network, Work&& work) {
-    CLOCHE_TRY(enter(network));
-    Status done = work();
-    CLOCHE_TRY(enter(home_));
-    return done;
-  }
+  int home() const { return home_.get(); }
 
  private:
   static Status enter(const Fd& network);

@@ -133,17 +133,13 @@ Status Spares::launch(Spare& spare) {
     CLOCHE_TRY_ASSIGN(doors, spare.leaf.open_doors());
     spec.cgroup_fd = doors.v2.get();
   }
-  const auto spawn_it = [&]() -> Status {
-    CLOCHE_TRY_ASSIGN(spare.process, spawn(spec));
-    return {};
-  };
   if (networks_) {
-    spec.argv = {"cloche-init", "given"};
     CLOCHE_TRY_ASSIGN(spare.network, networks_->get());
-    CLOCHE_TRY(networks_->within(spare.network, spawn_it));
-  } else {
-    CLOCHE_TRY(spawn_it());
+    spec.argv = {"cloche-init", "given"};
+    spec.network = spare.network.get();
+    spec.home = networks_->home();
   }
+  CLOCHE_TRY_ASSIGN(spare.process, spawn(spec));
   spare.host_uid = host_.is_root ? kGuestUidBase + static_cast<std::uint32_t>(spare.process.pid) : host_.uid;
   return {};
 }

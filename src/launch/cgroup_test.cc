@@ -136,11 +136,9 @@ TEST_F(CgroupV1, ARunsProcessIsInsideKilledAndNothingIsLeft) {
   pollfd ended{child->pidfd.get(), POLLIN, 0};
   ASSERT_EQ(::poll(&ended, 1, 20'000), 1) << "the group was killed and the process lives";
   child->end();
-  std::vector<std::string> paths;
-  for (const auto& [controller, path] : leaf->directories()) paths.push_back(path);
   leaf->remove();
   EXPECT_TRUE(leaf->empty());
-  for (const std::string& path : paths) EXPECT_FALSE(fs::exists(path)) << path;
+  expect_nothing_left();
 }
 
 TEST_F(CgroupV1, TheOwnersEndIsTheGroupsEndAlsoWithAProcessInside) {

@@ -167,7 +167,19 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   {
     BlockSignals guard;
     WithoutGroups groupless(spec);
+    // Only around the clone: a socket made there would belong to that network, and be seen by whoever is in it next.
+    if (spec.network >= 0 && ::setns(spec.network, CLONE_NEWNET) != 0) {
+      return fail_errno(errno, "network", "the namespace could not be entered");
+    }
     pid = clone_child(args, memory.child);
+    if (spec.network >= 0 && ::setns(spec.home, CLONE_NEWNET) != 0) {
+      const int error = errno;
+      if (pid > 0) {
+        out.pidfd = Fd(pidfd);
+        out.end();
+      }
+      return fail_errno(error, "network", "the caller's own namespace could not be entered again");
+    }
   }
   if (pid < 0) {
     int error = static_cast<int>(-pid);

@@ -37,6 +37,8 @@ struct SpawnSpec {
   std::vector<int> cgroup_tasks;  // v1: borrowed "tasks" files, entered by the child itself
   std::vector<int> keep;          // borrowed; become descriptors 4, 5, … of the child
   bool drop_groups = false;       // root: without the engine's supplementary groups
+  int network = -1;               // born in this network namespace; `home` is the caller's own
+  int home = -1;
 };
 
 // What the child reads until its exec.

@@ -117,11 +117,13 @@ inline void handle(SweepList& list, const char* record) {
     list.entries[slot].tries = 0;
     return;
   }
-  for (int i = 0; i < list.used; ++i) {
+  // One record for one: a second run that could not have the same name takes back its own, not the first one's.
+  for (int i = list.used - 1; i >= 0; --i) {
     SweepEntry& entry = list.entries[i];
     if (entry.kind == 0 || !same(entry.path, record + 1)) continue;
     if (record[0] == '-') entry.kind = 0;
     if (record[0] == 'x') entry.kind = 'x';
+    return;
   }
 }
 

@@ -41,9 +41,14 @@ TEST(SweepList, WhatIsLentOrHandedOverChangesItsKind) {
   EXPECT_THAT(kept(*listed({"+u/new"})), ElementsAre("u/new"));
 }
 
+TEST(SweepList, ARecordTakesBackOneAndNotItsTwin) {
+  EXPECT_THAT(kept(*listed({"+c/a", "+c/a", "-/a"})), ElementsAre("c/a"));
+  EXPECT_THAT(kept(*listed({"+c/a", "+c/a", "-/a", "x/a"})), ElementsAre("x/a"));
+}
+
 TEST(SweepList, TakesSeveralRecordsAndNoPartOfOne) {
   auto list = std::make_unique<SweepList>();
-  const std::string message("+c/first\0+d/second\0-/first\0+c/cut", 34);
+  const std::string message("+c/first\0+d/second\0-/first\0+c/cut", 33);
   sweep_detail::take(*list, message.data(), static_cast<long>(message.size()));
   EXPECT_THAT(kept(*list), ElementsAre("d/second"));
 }

@@ -36,9 +36,8 @@ Kept plainly(std::string_view text) {
         add('u', record.substr(2));
       }
     } else if (record.starts_with('-') || record.starts_with('x')) {
-      for (auto& entry : slots) {
-        if (named(record.substr(1))(entry)) entry.first = record[0] == 'x' ? 'x' : '\0';
-      }
+      const auto last = std::ranges::find_if(slots.rbegin(), slots.rend(), named(record.substr(1)));
+      if (last != slots.rend()) last->first = record[0] == 'x' ? 'x' : '\0';
     }
   }
   std::erase_if(slots, [](const auto& entry) { return entry.first == 0; });

@@ -51,15 +51,18 @@ void show_hosts_proc(Plan& plan) {
 }
 
 Status drop_namespace(Plan& plan, std::string_view what, std::string_view name) {
-  static const std::map<std::string_view, std::uint64_t> kFlags = {
-      {"pid", CLONE_NEWPID}, {"net", CLONE_NEWNET}, {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP}};
+  static const std::map<std::string_view, std::uint64_t> kFlags = {{"pid", CLONE_NEWPID},
+                                                                   {"net", CLONE_NEWNET},
+                                                                   {"ipc", CLONE_NEWIPC},
+                                                                   {"uts", CLONE_NEWUTS},
+                                                                   {"cgroup", CLONE_NEWCGROUP}};
   const auto flag = kFlags.find(name);
   if (flag == kFlags.end() || (plan.namespaces & flag->second) == 0) return nothing(what);
   plan.namespaces &= ~flag->second;
   if (name == "pid") show_hosts_proc(plan);
-  if (name == "net") std::erase_if(plan.steps, [](const Step& s) {
-      return s.kind == StepKind::kNetwork || s.kind == StepKind::kLoopbackUp;
-    });
+  if (name == "net")
+    std::erase_if(plan.steps,
+                  [](const Step& s) { return s.kind == StepKind::kNetwork || s.kind == StepKind::kLoopbackUp; });
   if (name == "uts") std::erase_if(plan.steps, [](const Step& s) { return s.kind == StepKind::kHostname; });
   return {};
 }

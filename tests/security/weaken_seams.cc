@@ -24,8 +24,9 @@
 namespace cloche::security {
 namespace {
 
-constexpr std::string_view kEngineWords[] = {"read-back",  "descriptors", "stdio",  "groups",  "dumpable",   "set-uid",
-                                             "proc-magic", "links",       "janitor",       "dashes", "refusal", "weakenings", "chroot"};
+constexpr std::string_view kEngineWords[] = {"read-back", "descriptors", "stdio", "groups",  "dumpable",
+                                             "set-uid",   "proc-magic",  "links", "janitor", "dashes",
+                                             "refusal",   "weakenings",  "chroot"};
 
 bool is_engine_word(std::string_view what) { return std::ranges::find(kEngineWords, what) != std::end(kEngineWords); }
 
