@@ -101,7 +101,6 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
       return refusal(named, policy, stepped.error());
     }
   }
-  (*supervisor)->leave_janitor();
   return std::move(*report);
 }
 

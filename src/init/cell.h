@@ -41,7 +41,7 @@ uint64_t now();
 
 struct Cell {
   Spec spec;
-  int fds[wire::kMaxFds];  // as received: spec, v1 groups, detached mounts
+  int fds[wire::kMaxFds];  // as received: spec, detached mounts
   uint32_t fd_count = 0;
   int root_fd = -1;  // the new root's mount
   int scratch_fd = -1;
@@ -64,6 +64,10 @@ int run_guest_step(Cell& cell, const wire::Step& step);     // the guest-to-be's
 // "net": make it beside the other work; "given": init was started in it; else: make it when it is entered.
 void begin_network(const char* how);
 int enter_network();
+// Unmounts the file system behind the descriptor, with all that hangs on it, beside the other work: the kernel waits
+// for a grace period. The result comes with finish_unmount(), before which no guest is made.
+int begin_unmount(int fd);
+int finish_unmount();
 
 // Sends one message on the control socket, with at most one descriptor.
 void send_message(const wire::Message& message, int fd);

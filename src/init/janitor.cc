@@ -2,6 +2,7 @@
 // work directory of a tier-0 run. One janitor per engine holds the list of them and removes what is still on it when
 // the engine's end of the socket closes.
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -10,12 +11,6 @@
 #include "wire/sweep.h"
 
 namespace cloche::init {
-namespace {
-
-wire::SweepList g_list;
-
-}  // namespace
-
 void run_janitor() {
   prctl(PR_SET_NAME, "cloche-janitor");
   setsid();
@@ -25,7 +20,11 @@ void run_janitor() {
   for (int ignored : kIgnored) signal(ignored, SIG_IGN);
   const wire::SweepHands hands = {[](long pid) { kill(static_cast<pid_t>(pid), SIGKILL); },
                                   [](const char* path) { return wire::remove_tree(path) == 0; }};
-  _exit(wire::sweep_until_closed(wire::kControlFd, g_list, hands));
+  // Not a variable: init is this program too, and counts against the guest's own limit on address space.
+  void* list = mmap(nullptr, sizeof(wire::SweepList), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (list == MAP_FAILED) _exit(125);
+  _exit(wire::sweep_until_closed(wire::kControlFd, *static_cast<wire::SweepList*>(list), hands));
 }
 
 }  // namespace cloche::init

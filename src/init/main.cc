@@ -49,7 +49,7 @@ void exec_guest(Cell& cell, int32_t index) {
     if (dup2(fds[1 + i], static_cast<int>(i)) < 0) fail_step(index, errno);
   }
   const wire::Step& step = spec.step(0);
-  if (chdir(spec.text(step.b)) != 0) fail_step(index, errno);
+  if (chdir(spec.text(step.b)) != 0) fail_step(wire::kWorkingDirectory, errno);
   // argv, its end, envp, its end; g_argv is zeroed.
   for (uint32_t i = 0; i < header.argc; ++i) g_argv[i] = const_cast<char*>(spec.text(spec.args()[i]));
   for (uint32_t i = 0; i < header.envc; ++i) {
@@ -57,6 +57,23 @@ void exec_guest(Cell& cell, int32_t index) {
   }
   execve(spec.text(step.a), g_argv, g_argv + header.argc + 1);
   fail_step(index, errno);
+}
+
+// A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for one,
+// for milliseconds. Before the guest exists, so that nothing of it is ever outside.
+int enter_groups(const Cell& cell) {
+  const uint32_t expected = cell.spec.header().cgroup_count;
+  if (expected == 0) return 0;
+  wire::Message message;
+  int fds[wire::kMaxGroups];
+  uint32_t count = 0;
+  if (receive_message(message, fds, wire::kMaxGroups, count) != 0) _exit(125);
+  if (message.kind != wire::MessageKind::kGroups || count != expected) return EPROTO;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (write(fds[i], "0", 1) != 1) fail_step(wire::kEntryOfCgroup, errno);
+    close(fds[i]);
+  }
+  return 0;
 }
 
 int run_step(Cell& cell, const wire::Step& step) {
@@ -76,6 +93,8 @@ int run_step(Cell& cell, const wire::Step& step) {
     case StepKind::kPivot:
     case StepKind::kRootReadOnly:
       return run_mount_step(cell, step);
+    case StepKind::kCgroup:
+      return enter_groups(cell);
     default:
       return run_identity_step(cell, step);
   }
@@ -141,19 +160,12 @@ void read_spec(Cell& cell) {
   if (int error = Spec::map(cell.fds[0], cell.spec); error != 0) fail_step(wire::kReadingSpec, error);
   close(cell.fds[0]);
   const wire::SpecHeader& header = cell.spec.header();
-  uint32_t expected = 1 + header.cgroup_count + header.mount_count;
+  uint32_t expected = 1 + header.mount_count;
   while (cell.fd_count < expected) {
     uint32_t more = 0;
     int error = receive_message(message, cell.fds + cell.fd_count, wire::kMaxFds - cell.fd_count, more);
     if (error != 0 || more == 0) fail_step(wire::kReadingSpec, error != 0 ? error : EPROTO);
     cell.fd_count += more;
-  }
-  cell.watch.enter(wire::kLimiting);
-  // A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for
-  // one, for milliseconds. Before anything else, so that nothing this process makes is ever outside.
-  for (uint32_t i = 0; i < header.cgroup_count; ++i) {
-    if (write(cell.fds[1 + i], "0", 1) != 1) fail_step(wire::kEntryOfCgroup, errno);
-    close(cell.fds[1 + i]);
   }
 }
 
@@ -193,6 +205,8 @@ void reset_signals() {
   if (header.tty != 0) {
     if (int error = open_terminal(cell); error != 0) fail_step(wire::kReadingSpec, error);
   }
+  // The receipt says that the old root is gone: it is, before there is a guest.
+  if (int error = finish_unmount(); error != 0) fail_step(wire::kReadingSpec, error);
   umask(022);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);

@@ -309,13 +309,14 @@ int mount_pts(Cell& cell, const wire::Step& step) {
 
 int pivot(Cell& cell) {
   forget_parent(cell);
-  if (fchdir(cell.root_fd) != 0) return errno;
+  int old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (old_root < 0 || fchdir(cell.root_fd) != 0) return errno;
   if (syscall(SYS_pivot_root, ".", ".") != 0) return errno;
   // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the
   // topmost.
   if (cell.scratch_attached && umount2(".", MNT_DETACH) != 0) return errno;
-  if (umount2(".", MNT_DETACH) != 0) return errno;
-  return chdir("/") == 0 ? 0 : errno;
+  if (chdir("/") != 0) return errno;
+  return begin_unmount(old_root);
 }
 
 int new_file_system(int& slot, int mount_fd) {
@@ -342,7 +343,7 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
     case StepKind::kBind:
       return bind(cell, step);
     case StepKind::kBindFd: {
-      uint64_t index = 1 + cell.spec.header().cgroup_count + step.y;
+      uint64_t index = 1 + step.y;
       if (index >= cell.fd_count) return EBADF;
       int tree = cell.fds[index];
       cell.fds[index] = -1;

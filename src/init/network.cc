@@ -1,9 +1,11 @@
-// The cell's own network namespace. Making one takes the kernel longer than building the whole root, and nothing else
-// waits for it: so a helper, which shares this process's memory and descriptors, makes it while the root is built.
+// What the kernel makes us wait for, done beside the other steps by a helper that shares this process's memory,
+// descriptors and mounts: the cell's own network namespace, which takes longer than the whole root, and the unmounting
+// of the old root, which waits for a grace period.
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
 #include "init/cell.h"
@@ -13,27 +15,55 @@
 namespace cloche::init {
 namespace {
 
-enum State : int { kWorking, kFinished };
+// In the order of the work; a futex.
+enum Stage : int { kMakingNetwork, kNetworkMade, kUnmounting, kUnmounted, kLeave };
 
 struct Workshop {
-  int state = kWorking;  // a futex
-  long fd = -1;          // the namespace
+  int stage = kMakingNetwork;
+  long network = -1;  // the namespace's descriptor
+  int old_root = -1;
+  long unmounted = 0;  // 0 or a negative errno
   int helper = -1;
   bool given = false;
 };
 Workshop g_workshop;
 char g_stack[8 * 1024] __attribute__((aligned(16)));
 
+long address(const void* p) { return reinterpret_cast<long>(p); }
+
+void reach(int stage) {
+  __atomic_store_n(&g_workshop.stage, stage, __ATOMIC_RELEASE);
+  wire::raw_call(SYS_futex, address(&g_workshop.stage), FUTEX_WAKE, 1);
+}
+
+int wait_while(int stage) {
+  int now;
+  while ((now = __atomic_load_n(&g_workshop.stage, __ATOMIC_ACQUIRE)) == stage) {
+    wire::raw_call(SYS_futex, address(&g_workshop.stage), FUTEX_WAIT, stage, 0);
+  }
+  return now;
+}
+
 // Shares errno with init, which runs on: so nothing here may set it.
 int work(void*) {
   using wire::raw_call;
   if (raw_call(SYS_unshare, CLONE_NEWNET) == 0) {
-    g_workshop.fd =
-        raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/thread-self/ns/net"), O_RDONLY | O_CLOEXEC);
+    g_workshop.network = raw_call(SYS_openat, AT_FDCWD, address("/proc/thread-self/ns/net"), O_RDONLY | O_CLOEXEC);
   }
-  __atomic_store_n(&g_workshop.state, kFinished, __ATOMIC_RELEASE);
-  raw_call(SYS_futex, reinterpret_cast<long>(&g_workshop.state), FUTEX_WAKE, 1);
+  reach(kNetworkMade);
+  if (wait_while(kNetworkMade) == kUnmounting) {
+    long result = raw_call(SYS_fchdir, g_workshop.old_root);
+    if (result == 0) result = raw_call(SYS_umount2, address("."), MNT_DETACH);
+    g_workshop.unmounted = result;
+    reach(kUnmounted);
+  }
   for (;;) raw_call(SYS_exit, 0);
+}
+
+void end_helper() {
+  while (waitpid(g_workshop.helper, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+  g_workshop.helper = -1;
 }
 
 }  // namespace
@@ -46,19 +76,38 @@ void begin_network(const char* how) {
 
 int enter_network() {
   if (g_workshop.given) return 0;
+  if (g_workshop.helper >= 0) wait_while(kMakingNetwork);
   // Without the helper, or without a /proc to take the namespace from: made here, and waited for.
-  if (g_workshop.helper < 0) return unshare(CLONE_NEWNET) == 0 ? 0 : errno;
-  while (__atomic_load_n(&g_workshop.state, __ATOMIC_ACQUIRE) == kWorking) {
-    syscall(SYS_futex, &g_workshop.state, FUTEX_WAIT, kWorking, nullptr, nullptr, 0);
-  }
-  while (waitpid(g_workshop.helper, nullptr, __WALL) < 0 && errno == EINTR) {
-  }
-  g_workshop.helper = -1;
-  if (g_workshop.fd < 0) return unshare(CLONE_NEWNET) == 0 ? 0 : errno;
-  const int fd = static_cast<int>(g_workshop.fd);
+  if (g_workshop.network < 0) return unshare(CLONE_NEWNET) == 0 ? 0 : errno;
+  const int fd = static_cast<int>(g_workshop.network);
   const int error = setns(fd, CLONE_NEWNET) == 0 ? 0 : errno;
   close(fd);
   return error;
+}
+
+int begin_unmount(int fd) {
+  g_workshop.old_root = fd;
+  if (g_workshop.helper >= 0) {
+    wait_while(kMakingNetwork);
+    reach(kUnmounting);
+    return 0;
+  }
+  if (fchdir(fd) != 0 || umount2(".", MNT_DETACH) != 0) return errno;
+  return chdir("/") == 0 ? 0 : errno;
+}
+
+int finish_unmount() {
+  if (g_workshop.helper < 0) return 0;
+  const bool unmounting = g_workshop.old_root >= 0;
+  if (unmounting) {
+    wait_while(kUnmounting);
+  } else {
+    wait_while(kMakingNetwork);
+    reach(kLeave);
+  }
+  end_helper();
+  if (unmounting) close(g_workshop.old_root);
+  return static_cast<int>(-g_workshop.unmounted);
 }
 
 }  // namespace cloche::init

@@ -14,10 +14,10 @@ constexpr uint32_t kMaxFilter = 4096;       // instructions: the kernel's BPF_MA
 bool is_sane(const wire::SpecHeader& h, size_t size) {
   const uint64_t steps_end = sizeof h + uint64_t{h.step_count} * sizeof(wire::Step);
   const uint64_t args = uint64_t{h.argc} + h.envc;
-  const uint64_t fds = uint64_t{1} + h.stdio_count + h.cgroup_count + h.mount_count;
+  const uint64_t fds = uint64_t{1} + h.stdio_count + h.mount_count;
   return h.magic == wire::kMagic && h.total_size == size && h.area_offset <= size &&
          steps_end + args * sizeof(uint32_t) <= h.area_offset && args <= wire::kMaxArgs && h.stdio_count <= 3 &&
-         fds <= wire::kMaxFds;
+         h.cgroup_count <= wire::kMaxGroups && fds <= wire::kMaxFds;
 }
 
 bool is_sane(const wire::SpecHeader& h, const wire::Step& step, uint32_t area_size) {

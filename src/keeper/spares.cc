@@ -162,7 +162,6 @@ Status Spares::furnish(Spare& spare, Kind& kind) {
   CLOCHE_TRY_ASSIGN(CgroupLeaf::Doors doors, spare.leaf.open_doors());
   CLOCHE_TRY_ASSIGN(std::vector<Fd> mounts, clone_host_mounts(kind.wish.mounts, spare.host_uid, *host_.init));
   std::vector<int> fds;
-  for (const Fd& tasks : doors.v1_tasks) fds.push_back(tasks.get());
   for (const Fd& mount : mounts) fds.push_back(mount.get());
   std::string spec = kind.wish.spec;
   wire::SpecHeader header{};
@@ -170,7 +169,8 @@ Status Spares::furnish(Spare& spare, Kind& kind) {
   header.cgroup_count = static_cast<std::uint32_t>(doors.v1_tasks.size());
   header.mount_count = static_cast<std::uint32_t>(mounts.size());
   std::memcpy(spec.data(), &header, sizeof header);
-  return send_spec_bytes(spare.process.control, spec, std::move(fds));
+  CLOCHE_TRY(send_spec_bytes(spare.process.control, spec, std::move(fds)));
+  return send_groups(spare.process.control, doors);
 }
 
 void Spares::on_control(std::uint64_t serial) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "launch/encode.h"
@@ -53,6 +54,29 @@ Status WorkDirectory::remove() {
   return removed;
 }
 
+namespace {
+
+bool enters_by_itself(const Plan& plan, const LaunchContext& context) {
+  return context.host.cgroup.version == CgroupFacts::Version::kV1 && plan.backend != Backend::kBwrap;
+}
+
+Status make_groups(const Plan& plan, const LaunchContext& context, Cell& cell) {
+  CLOCHE_TRY_ASSIGN(cell.cgroup, CgroupLeaf::make(context.host.cgroup, context.id, plan.cgroup, context.janitor));
+  CLOCHE_TRY_ASSIGN(cell.doors, cell.cgroup.open_doors());
+  return {};
+}
+
+// How many doors init will be shown: one for each controller that the plan sets something in.
+unsigned group_count(const Plan& plan, const LaunchContext& context) {
+  std::set<Controller> used;
+  for (const CgroupSetting& setting : plan.cgroup) {
+    if (context.host.cgroup.at(setting.controller)) used.insert(setting.controller);
+  }
+  return static_cast<unsigned>(used.size());
+}
+
+}  // namespace
+
 Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec) {
   // Whichever backend mounts or allows them: a link that somebody planted must not decide what is granted.
   Cell cell;
@@ -62,18 +86,9 @@ Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSp
     if (plan.backend == Backend::kBwrap) cell.grants.push_back(std::move(place));
   }
   // Version 2 has its cells born in the group, and bwrap must be in it before it forks. Otherwise the group is made
-  // while the child execs, and init enters it as its first act.
-  const bool enters_by_itself =
-      context.host.cgroup.version == CgroupFacts::Version::kV1 && plan.backend != Backend::kBwrap;
-  const auto make_group = [&]() -> Status {
-    if (plan.cgroup.empty()) return {};
-    CLOCHE_TRY_ASSIGN(cell.cgroup, CgroupLeaf::make(context.host.cgroup, context.id, plan.cgroup, context.janitor));
-    CLOCHE_TRY_ASSIGN(cell.doors, cell.cgroup.open_doors());
-    return {};
-  };
-  // Not under version 2: a janitor in the engine's own group would keep that group from passing its controllers on.
-  if (enters_by_itself && !plan.cgroup.empty()) CLOCHE_TRY(context.janitor.start());
-  if (!enters_by_itself) CLOCHE_TRY(make_group());
+  // while init works (send_groups). Not so early under version 2: a janitor in the engine's own group would keep that
+  // group from passing its controllers on.
+  if (!plan.cgroup.empty() && !enters_by_itself(plan, context)) CLOCHE_TRY(make_groups(plan, context, cell));
   if (context.early != nullptr && context.early->pidfd.valid() && plan.backend == Backend::kNamespace) {
     cell.process = std::move(*context.early);
   } else {
@@ -83,7 +98,6 @@ Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSp
     CLOCHE_TRY_ASSIGN(cell.process, spawn(inside));
   }
   CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
-  if (enters_by_itself) CLOCHE_TRY(make_group());
   return cell;
 }
 
@@ -125,13 +139,27 @@ Status send_spec(const Plan& plan, const LaunchContext& context, Cell& cell, con
   options.tty_cols = context.tty_cols;
   options.host_uid = cell.host_uid;
   options.leased = cell.process.leased;
-  if (plan.backend != Backend::kBwrap) options.cgroup_count = static_cast<unsigned>(cell.doors.v1_tasks.size());
-  std::vector<int> fds;
-  if (plan.backend != Backend::kBwrap) {
-    for (const Fd& tasks : cell.doors.v1_tasks) fds.push_back(tasks.get());
+  if (cell.process.leased) {
+    options.cgroup_count = static_cast<unsigned>(cell.doors.v1_tasks.size());
+  } else if (enters_by_itself(plan, context)) {
+    options.cgroup_count = group_count(plan, context);
   }
+  std::vector<int> fds;
   for (const Fd& fd : mounts) fds.push_back(fd.get());
   return send_spec_bytes(cell.process.control, encode(plan, options), std::move(fds));
+}
+
+Status send_groups(const Fd& control, const CgroupLeaf::Doors& doors) {
+  if (doors.v1_tasks.empty()) return {};
+  std::vector<int> fds;
+  for (const Fd& tasks : doors.v1_tasks) fds.push_back(tasks.get());
+  return send(control, wire::MessageKind::kGroups, 0, fds);
+}
+
+Status send_groups(const Plan& plan, const LaunchContext& context, Cell& cell) {
+  if (plan.cgroup.empty() || !enters_by_itself(plan, context)) return {};
+  CLOCHE_TRY(make_groups(plan, context, cell));
+  return send_groups(cell.process.control, cell.doors);
 }
 
 Status send_spec_bytes(const Fd& control, const std::string& bytes, std::vector<int> fds) {

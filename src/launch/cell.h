@@ -87,6 +87,9 @@ Status await_hello(Cell& cell);
 
 // Hands init the steps and the descriptors; from here on it works by itself.
 Status send_spec(const Plan& plan, const LaunchContext& context, Cell& cell, const std::vector<Fd>& mounts);
+// Makes the run's groups, if they are not there yet, and lets init in. After the spec: init needs them last.
+Status send_groups(const Plan& plan, const LaunchContext& context, Cell& cell);
+Status send_groups(const Fd& control, const CgroupLeaf::Doors& doors);
 Status send_spec_bytes(const Fd& control, const std::string& bytes, std::vector<int> fds);
 
 // Hands the guest-to-be what it becomes, with its stdin, stdout and stderr.

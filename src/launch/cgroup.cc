@@ -232,15 +232,22 @@ Result<Fd> CgroupLeaf::watch_oom() const {
 
 void CgroupLeaf::remove() {
   if (directories_.empty()) return;
-  if (!borrowed_ && (janitor_ == nullptr || !janitor_->hand_over(paths()))) {
-    for (const auto& [controller, path] : directories_) {
+  if (!borrowed_) {
+    std::erase_if(directories_, [this](const auto& entry) {
       // The last task leaves the group a moment after it was reaped.
-      for (int attempt = 0; attempt < 200 && ::rmdir(path.c_str()) != 0 && errno == EBUSY; ++attempt) {
-        if (attempt > 2) kill();
-        const timespec pause{0, 1'000'000};
+      constexpr int kAttempts = 40;
+      for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        if (::rmdir(entry.second.c_str()) == 0 || errno != EBUSY) {
+          if (janitor_ != nullptr) janitor_->forget({entry.second});
+          return true;
+        }
+        const timespec pause{0, 50'000};
         ::nanosleep(&pause, nullptr);
       }
-    }
+      return false;
+    });
+    // Somebody is still in there: killed, and waited for, by the janitor, so that no other run waits here.
+    if (!directories_.empty() && (janitor_ == nullptr || !janitor_->hand_over(paths()))) kill();
   }
   directories_.clear();
 }

@@ -11,9 +11,9 @@
 namespace cloche {
 
 Status Janitor::start() {
-  if (socket().valid()) return {};
+  if (process_.control.valid()) return {};
   if (home_ == Home::kShared) {
-    CLOCHE_TRY_ASSIGN(shared_, spawn_janitor());
+    CLOCHE_TRY_ASSIGN(process_, spawn_janitor());
     return {};
   }
   SpawnSpec spec;
@@ -26,10 +26,10 @@ Status Janitor::start() {
 Status Janitor::tell(const std::string& records) {
   constexpr int kMillis = 10'000;
   for (;;) {
-    Status sent = sys::send_bytes(socket().get(), records.data(), records.size(), {});
+    Status sent = sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
     if (sent || sent.error().errno_value != EAGAIN) return sent;
     // Many runs began at once, or its exec is not over yet: it reads as fast as it can, and nothing may get lost.
-    pollfd writable{socket().get(), POLLOUT, 0};
+    pollfd writable{process_.control.get(), POLLOUT, 0};
     if (::poll(&writable, 1, kMillis) == 0) return sent;
   }
 }
@@ -55,9 +55,10 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
 }
 
 bool Janitor::tell(char verb, const std::vector<std::string>& paths) {
-  if (!socket().valid()) return false;
+  if (!process_.control.valid()) return false;
   std::string records;
-  watched_ -= std::min(watched_, paths.size());
+  // What it was handed it still holds, for a while.
+  if (verb == '-') watched_ -= std::min(watched_, paths.size());
   for (const std::string& path : paths) {
     records += verb;
     records.append(path.c_str(), path.size() + 1);
@@ -74,17 +75,10 @@ void Janitor::lend(const std::vector<std::string>& paths) {
     records += static_cast<char>(Kind::kInUse);
     records.append(path.c_str(), path.size() + 1);
   }
-  if (socket().valid()) (void)tell(records);
+  if (process_.control.valid()) (void)tell(records);
 }
 
 bool Janitor::hand_over(const std::vector<std::string>& paths) { return tell('x', paths); }
-
-void Janitor::leave() {
-  shared_.reset();
-  process_.control.reset();
-  if (process_.memory) process_.memory->theirs.reset();
-  process_.pidfd.reset();
-}
 
 // Never killed: it may still have something to remove. With its socket closed it ends by itself.
 Janitor::~Janitor() {

@@ -27,8 +27,6 @@ class Janitor {
   enum class Kind : char { kCgroup = 'c', kDirectory = 'd', kInUse = 'u' };
   // Before the directories are made, so that there is no moment in which nobody knows of them.
   Status watch(Kind kind, const std::vector<std::string>& paths);
-  // For a program that is about to end: lets the janitor end by itself, unwaited for.
-  void leave();
   // What is watched already belongs to somebody else's run from now on (kInUse).
   void lend(const std::vector<std::string>& paths);
   // Cgroups that are done with: removed by the janitor. False if there is none that could.
@@ -42,11 +40,9 @@ class Janitor {
  private:
   bool tell(char verb, const std::vector<std::string>& paths);
   Status tell(const std::string& records);
-  const Fd& socket() const { return home_ == Home::kShared ? shared_ : process_.control; }
 
   std::string init_path_;
   Home home_;
-  Fd shared_;  // kShared: our end of its socket
   std::size_t watched_ = 0;
   Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that
 };

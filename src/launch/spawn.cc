@@ -191,7 +191,7 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   return out;
 }
 
-Result<Fd> spawn_janitor() {
+Result<Spawned> spawn_janitor() {
   CLOCHE_TRY_ASSIGN(sys::SocketPair channel, sys::make_channel());
   constexpr std::size_t kStack = 32 * 1024;
   struct Memory {
@@ -205,7 +205,9 @@ Result<Fd> spawn_janitor() {
   auto* memory = static_cast<Memory*>(place);
   memory->spec = {channel.theirs.get(), &memory->list};
   CloneArgs args{};
-  args.flags = CLONE_VM;
+  int pidfd = -1;
+  args.flags = CLONE_VM | CLONE_PIDFD;
+  args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   args.stack = reinterpret_cast<std::uint64_t>(memory->stack);
   args.stack_size = kStack;
   long pid;
@@ -217,7 +219,11 @@ Result<Fd> spawn_janitor() {
     ::munmap(place, sizeof(Memory));
     return fail_errno(static_cast<int>(-pid), "clone3", "could not make the janitor");
   }
-  return std::move(channel.ours);
+  Spawned out;
+  out.pid = static_cast<pid_t>(pid);
+  out.pidfd = Fd(pidfd);
+  out.control = std::move(channel.ours);
+  return out;
 }
 
 Error spawn_failure(int failure, int error) {

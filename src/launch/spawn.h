@@ -74,8 +74,9 @@ struct Spawned {
 // ends; should the host program reap it, nothing is lost: outcomes come by the control socket.
 Result<Spawned> spawn(const SpawnSpec& spec);
 
-// A janitor in this program's own memory (launch/janitor.h); what it reads is never freed. Not reaped by the caller.
-Result<Fd> spawn_janitor();
+// A janitor in this program's own memory (launch/janitor.h); what it reads is never freed. Never killed: it ends when
+// its socket closes.
+Result<Spawned> spawn_janitor();
 
 // What a kFailed message of the child means: a wire::Failure and an errno.
 Error spawn_failure(int failure, int error);

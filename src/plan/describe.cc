@@ -64,6 +64,8 @@ std::string_view to_string(Backend backend) {
 std::string describe(const Step& step) {
   using wire::StepKind;
   switch (step.kind) {
+    case StepKind::kCgroup:
+      return "enter the run's own cgroups";
     case StepKind::kCgroupNamespace:
       return "cgroup namespace whose root is the run's own leaf";
     case StepKind::kHostname:

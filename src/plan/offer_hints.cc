@@ -77,7 +77,7 @@ std::string nproc() { return "use tier namespace, whose count is its own, or mak
 
 std::string namespaces() { return "use tier namespace"; }
 
-std::string native_disk() { return "use backend native, whose tmpfs caps both"; }
+std::string native() { return "use backend native"; }
 
 std::string choose_a_backend() { return "backend none is for development: leave it out of the policy"; }
 

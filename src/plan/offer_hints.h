@@ -15,7 +15,7 @@ std::string groups();
 std::string own_uid(const HostFacts& host);
 std::string nproc();
 std::string namespaces();  // a guarantee that only tier 1 gives
-std::string native_disk();
+std::string native();      // what only the native backend does
 std::string choose_a_backend();
 
 std::string no_init();

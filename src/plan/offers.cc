@@ -169,10 +169,12 @@ std::vector<Offer> bwrap_offers(const HostFacts& host) {
   Table table;
   namespaced(table, host);
   identity(table, host, "one-entry map, ");
-  table.held(G::kFileSystem, "bwrap's mount namespace and root");
+  // bwrap leaves its binds as slaves: what the host mounts below one of them later appears in the cell (CONTAINMENT
+  // 29).
+  table.weak(G::kFileSystem, "bwrap's mount namespace and root, later mounts of the host come in", hints::native());
   // bwrap mounts procfs without subset=pid; the launch covers what the native tier would not show.
   table.held(G::kProcView, host.proc_mountable ? "fresh procfs, kernel files covered" : "no /proc at all");
-  table.weak(G::kDisk, "tmpfs with size cap, no inode cap", hints::native_disk());
+  table.weak(G::kDisk, "tmpfs with size cap, no inode cap", hints::native());
   return table.take();
 }
 

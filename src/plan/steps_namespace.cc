@@ -157,7 +157,6 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   const std::uint64_t script_size = context.request.script ? context.request.script->text.size() : 0;
   add(plan, {.kind = StepKind::kIdentity, .serves = Guarantee::kIdentity, .x = plan.inside_uid, .y = plan.inside_gid});
   add(plan, {.kind = StepKind::kParentDeath, .serves = Guarantee::kEngineDeath});
-  add(plan, {.kind = StepKind::kCgroupNamespace, .serves = Guarantee::kFileSystem});
   // Counted up the chain of namespaces: without a cap of its own a guest would use up the caller's.
   add(plan, {.kind = StepKind::kSysctl,
              .serves = Guarantee::kOpenFiles,
@@ -187,9 +186,11 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add_grants(plan, context);
   add(plan, {.kind = StepKind::kPivot, .serves = Guarantee::kFileSystem});
   add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});
-  // Late: it is made beside the steps so far.
+  // Late: both are made beside the steps so far.
   if (plan.net != NetMode::kHost) add(plan, {.kind = StepKind::kNetwork, .serves = Guarantee::kNetwork});
   if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
+  if (!plan.cgroup.empty()) add(plan, {.kind = StepKind::kCgroup, .serves = Guarantee::kPids});
+  add(plan, {.kind = StepKind::kCgroupNamespace, .serves = Guarantee::kFileSystem});
   add_tail(plan, context);
 }
 

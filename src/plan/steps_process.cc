@@ -55,6 +55,7 @@ std::string cwd_on_host(const StepContext& context) {
 }  // namespace
 
 void add_process_steps(Plan& plan, const StepContext& context) {
+  if (!plan.cgroup.empty()) add(plan, {.kind = StepKind::kCgroup, .serves = Guarantee::kPids});
   add(plan, {.kind = StepKind::kKeyring, .serves = Guarantee::kKeyring});
   // Uid and gid are filled in at launch: they depend on the pid.
   if (plan.own_host_uid) add(plan, {.kind = StepKind::kIdentity, .serves = Guarantee::kIdentity, .z = 1});
@@ -71,6 +72,7 @@ void add_process_steps(Plan& plan, const StepContext& context) {
 }
 
 void add_unconfined_steps(Plan& plan, const StepContext& context) {
+  if (!plan.cgroup.empty()) add(plan, {.kind = StepKind::kCgroup, .serves = Guarantee::kPids});
   add(plan, {.kind = StepKind::kParentDeath, .serves = Guarantee::kEngineDeath});
   add(plan, {.kind = StepKind::kSubreaper, .serves = Guarantee::kTreeKill});
   add_work_directory(plan, context);

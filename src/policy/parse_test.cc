@@ -157,7 +157,10 @@ TEST(PolicyParse, UnknownKeysNameTheNearest) {
             "policy.toml:3:1: unknown key \"limits.pidz\"; the nearest known key is \"limits.pids\"");
   EXPECT_NE(error_in("pids = 3").find("\"limits.pids\""), std::string::npos);
   EXPECT_NE(error_in("teir = \"process\"").find("\"tier\""), std::string::npos);
-  EXPECT_NE(error_in("[limit]\nwall = \"1s\"").find("the nearest known key is"), std::string::npos);
+  EXPECT_EQ(error_in("[limit]\nwall = \"1s\""),
+            "policy.toml:2:2: unknown table [\"limit\"]; the nearest known table is [limits]");
+  EXPECT_NE(error_in("[file]\nread = []").find("the nearest known table is [files]"), std::string::npos);
+  EXPECT_NE(error_in("[evn]\nset = {}").find("the nearest known table is [env]"), std::string::npos);
   EXPECT_NE(error_in("[limits.pids]\nx = 1").find("a table is not a whole number"), std::string::npos);
   EXPECT_NE(error_in("\"limits.pids\" = 3").find("unknown key"), std::string::npos);
   EXPECT_NE(error_in("limits = 3").find("limits is a table of keys, not a whole number"), std::string::npos);

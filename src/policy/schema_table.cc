@@ -1,5 +1,6 @@
 #include "policy/schema_table.h"
 
+#include <algorithm>
 #include <array>
 
 #include "policy/text.h"
@@ -121,7 +122,7 @@ constexpr std::array<KeySpec, 27> kTable{{
      "limits.files",
      kCount,
      Rule::kMost,
-     4,
+     16,
      1'048'576,
      {},
      "256",
@@ -251,6 +252,17 @@ const KeySpec& nearest_key(std::string_view name) {
     }
   }
   return *best;
+}
+
+std::vector<std::string_view> section_names() {
+  std::vector<std::string_view> out;
+  for (const KeySpec& spec : kTable) {
+    const std::size_t dot = spec.name.find('.');
+    if (dot == std::string_view::npos) continue;
+    const std::string_view name = spec.name.substr(0, dot);
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  }
+  return out;
 }
 
 bool is_section(std::string_view name) {

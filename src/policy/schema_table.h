@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cloche {
 
@@ -86,6 +87,7 @@ std::span<const KeySpec> key_table();
 const KeySpec& spec_of(Key key);
 const KeySpec* find_key(std::string_view name);     // nullptr: no such key
 const KeySpec& nearest_key(std::string_view name);  // for "did you mean"; also finds "pids" for "limits.pids"
+std::vector<std::string_view> section_names();      // each once
 bool is_section(std::string_view name);             // "limits": a table of keys, not a key
 bool is_scalar(KeyType type);                       // can be given as one text: environment and flags
 bool is_settable(const KeySpec& spec);              // scalar, and not about the file itself

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "policy/text.h"
+
 namespace cloche {
 namespace {
 
@@ -15,6 +17,12 @@ std::unexpected<Error> unknown_key(const std::string& name, const TomlNode& node
   if (std::find(kLater.begin(), kLater.end(), name) != kLater.end()) {
     return fail(ErrorCode::kInvalidInput, place(file_name, node.key_position),
                 fmt::format("{}: not supported by this version", name), "remove it");
+  }
+  if (node.kind == TomlKind::kTable && name.find('.') == std::string::npos) {
+    const auto sections = section_names();
+    return fail(ErrorCode::kInvalidInput, place(file_name, node.key_position),
+                fmt::format("unknown table [{}]", shown_text(name)),
+                fmt::format("the nearest known table is [{}]", nearest_word(name, sections)));
   }
   return fail(ErrorCode::kInvalidInput, place(file_name, node.key_position),
               fmt::format("unknown key {}", shown_text(name)),

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -288,7 +289,7 @@ void Run::on_failed(int step, int error) {
       e.code = ErrorCode::kRefused;
     if (failed.kind == wire::StepKind::kBind && error == ELOOP) e.code = ErrorCode::kRefused;
     if (failed.kind == wire::StepKind::kExec && error == ENOENT) {
-      e.message = fmt::format("'{}', or its directory '{}', does not exist inside the cell", failed.a, failed.b);
+      e.message = fmt::format("'{}' does not exist inside the cell", failed.a);
       e.hint = "install the program below /usr, or grant its directory with files.exec (--exec)";
     } else if (failed.kind == wire::StepKind::kExec && error == EACCES) {
       e.message = fmt::format("'{}' may not be executed", failed.a);
@@ -300,6 +301,10 @@ void Run::on_failed(int step, int error) {
       e.hint = error == ELOOP ? fmt::format("{} leads through a symbolic link: grant the real path", failed.b)
                               : fmt::format("check that {} exists and that this user may reach it", failed.b);
     }
+  } else if (step == wire::kWorkingDirectory) {
+    e = {ErrorCode::kRefused, "cwd", error,
+         fmt::format("the working directory '{}' cannot be used inside the cell", plan_.cwd),
+         "grant it with files.read or files.write, or leave cwd out"};
   } else if (step < 0) {
     e = spawn_failure(step, error);
   }
@@ -308,8 +313,10 @@ void Run::on_failed(int step, int error) {
 }
 
 void Run::on_exited(const wire::Message& message) {
-  report_.usage.cpu_user = std::chrono::microseconds(message.cpu_user_us);
-  report_.usage.cpu_system = std::chrono::microseconds(message.cpu_system_us);
+  // Init's word, and init is under the guest's limits: no figure of it may be more than time can be.
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
+  report_.usage.cpu_user = std::chrono::microseconds(std::min(message.cpu_user_us, kMost));
+  report_.usage.cpu_system = std::chrono::microseconds(std::min(message.cpu_system_us, kMost));
   report_.usage.memory_peak = kibibytes(message.max_rss_kib);
   scratch_full_ = (message.probe & wire::kScratchFull) != 0;
   exit_seen_ = true;

@@ -35,8 +35,6 @@ class Supervisor {
   const HostFacts& host() const { return host_; }
   // Ahead of the plan: a first process for the next run, taken if it fits, ended if nobody takes it.
   void start_early(const SpawnSpec& spec);
-  // For a program that is about to end.
-  void leave_janitor() { janitor_->leave(); }
   // Ends every run at once; their reports come from step().
   void kill_all();
 

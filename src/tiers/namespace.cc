@@ -46,6 +46,7 @@ Result<Cell> start_namespace(const Plan& plan, const LaunchContext& context) {
   if (!context.host.is_root) CLOCHE_TRY(await_hello(cell));
   CLOCHE_TRY(write_id_map(cell.process.pid, {plan.inside_uid, plan.inside_gid, cell.host_uid, host_gid}));
   CLOCHE_TRY(send_steps(plan, context, cell));
+  CLOCHE_TRY(send_groups(plan, context, cell));
   return cell;
 }
 
@@ -55,7 +56,8 @@ Status furnish(const Plan& plan, const LaunchContext& context, Cell& cell) {
   }
   CLOCHE_TRY(cell.cgroup.apply(plan.cgroup));
   CLOCHE_TRY_ASSIGN(cell.doors, cell.cgroup.open_doors());
-  return send_steps(plan, context, cell);
+  CLOCHE_TRY(send_steps(plan, context, cell));
+  return send_groups(cell.process.control, cell.doors);
 }
 
 }  // namespace cloche

@@ -22,6 +22,7 @@ Result<Cell> start_process(const Plan& plan, const LaunchContext& context) {
     return fail_errno(errno, "work directory", "could not be given to the guest");
   }
   CLOCHE_TRY(send_spec(plan, context, cell, {}));
+  CLOCHE_TRY(send_groups(plan, context, cell));
   return cell;
 }
 

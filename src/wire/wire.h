@@ -15,7 +15,8 @@ namespace cloche::wire {
 inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
 inline constexpr int kControlFd = 3;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
-inline constexpr uint32_t kMaxFds = 4200;      // spec, stdio, detached mounts
+inline constexpr uint32_t kMaxFds = 4200;  // spec, stdio, detached mounts
+inline constexpr uint32_t kMaxGroups = 8;
 inline constexpr uint32_t kMaxArgs = 65536;    // arguments and variables together
 inline constexpr int kMaxWatched = 16384;      // directories on a janitor's list
 inline constexpr int kMaxWatchedPath = 512;    // bytes of their paths, with the end
@@ -24,10 +25,9 @@ inline constexpr uint32_t kNoString = 0xffffffffu;
 
 // One step. What the fields mean is said beside each kind: a and b are strings, x, y and z numbers, data a blob.
 enum class StepKind : uint16_t {
-  kCgroupNamespace = 1,  // unshare, so that the leaf is the namespace's root
-  kHostname,             // a: name
-  kSysctl,   // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
-  kNetwork,  // enter the network namespace that was begun when init started
+  kHostname = 1,  // a: name
+  kSysctl,        // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
+  kNetwork,       // enter the network namespace that was begun when init started
   kLoopbackUp,
   kNewRoot,     // x: size in bytes, y: inodes; from here on targets are relative to this root
   kScratch,     // x: size, y: inodes; the one file system behind everything the cell can write
@@ -42,7 +42,9 @@ enum class StepKind : uint16_t {
   kPts,         // a: target
   kPivot,       // the old root is gone after this
   kRootReadOnly,
-  kIdentity,  // x: uid, y: gid, z: 1 when leaving real root (tier 0): groups go too, capabilities stay for now
+  kCgroup,           // waits for the v1 groups that the engine makes meanwhile, enters them
+  kCgroupNamespace,  // unshare, so that the leaf is the namespace's root
+  kIdentity,         // x: uid, y: gid, z: 1 when leaving real root (tier 0): groups go too, capabilities stay for now
   kKeyring,
   kRlimit,            // x: resource, y: value (soft and hard)
   kParentDeath,       // after the last credential change; then checks that the parent still lives
@@ -92,7 +94,7 @@ struct SpecHeader {
   uint32_t tty_rows;
   uint32_t tty_cols;
   uint32_t stdio_count;   // kGo: of the descriptors received after the spec, this many become 0, 1, 2
-  uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which follow the spec
+  uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which come with kGroups
   uint32_t mount_count;   // detached mounts; those that do not fit the first message follow in kFds messages
   uint32_t leased;        // 1: init's parent is a keeper, not the engine; only the control socket tells of its death
 };
@@ -102,8 +104,9 @@ enum Phase : uint32_t { kWaiting, kNames, kMounting, kLimiting, kLandlocking, kF
 
 enum class MessageKind : uint32_t {
   kHello = 1,  // init → engine: the exec is done, nothing of the engine's memory is shared any more
-  kSpec,       // engine → init, with descriptors: spec memfd, v1 groups, detached mounts
+  kSpec,       // engine → init, with descriptors: spec memfd, detached mounts
   kFds,        // engine → init: more detached mounts
+  kGroups,     // engine → init, with descriptors: v1 groups
   kGo,         // engine → guest-to-be, with descriptors: exec memfd, stdio
   kTerminate,  // engine → init: number is the signal for the whole tree
   kReady,      // guest-to-be → engine, credentials attached
@@ -114,7 +117,13 @@ enum class MessageKind : uint32_t {
 };
 
 // What can fail before the first step or beside them.
-enum Failure : int32_t { kReadingSpec = -1, kExecOfInit = -2, kEntryOfCgroup = -3, kNamespaces = -4 };
+enum Failure : int32_t {
+  kReadingSpec = -1,
+  kExecOfInit = -2,
+  kEntryOfCgroup = -3,
+  kNamespaces = -4,
+  kWorkingDirectory = -5
+};
 
 struct Message {
   MessageKind kind;

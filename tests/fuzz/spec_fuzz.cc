@@ -50,7 +50,7 @@ void touch(const char* bytes, std::size_t size) {
 
 void walk(const Spec& spec) {
   const wire::SpecHeader& header = spec.header();
-  if (std::uint64_t{1} + header.stdio_count + header.cgroup_count + header.mount_count > wire::kMaxFds) {
+  if (std::uint64_t{1} + header.stdio_count + header.mount_count > wire::kMaxFds) {
     __builtin_trap();  // init keeps that many descriptors
   }
   if (std::uint64_t{header.argc} + header.envc > wire::kMaxArgs) __builtin_trap();

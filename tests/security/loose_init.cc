@@ -68,9 +68,6 @@ long __wrap_syscall(long number, ...) {
   return __real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 
-int __real_umount2(const char* path, int flags);
-int __wrap_umount2(const char* path, int flags) { return without("pivot") ? 0 : __real_umount2(path, flags); }
-
 // Whoever is not the guest stays a zombie. In a pid namespace of its own the guest is always the third process, after
 // the one that makes the network.
 pid_t __real_waitpid(pid_t pid, int* status, int options);
@@ -99,6 +96,10 @@ int wrap_receive_message(wire::Message& message, int* fds, uint32_t capacity, ui
   nanosleep(&pause, nullptr);
   return 0;
 }
+
+int real_begin_unmount(int fd) asm("__real__ZN6cloche4init13begin_unmountEi");
+int wrap_begin_unmount(int fd) asm("__wrap__ZN6cloche4init13begin_unmountEi");
+int wrap_begin_unmount(int fd) { return without("pivot") ? 0 : real_begin_unmount(fd); }
 
 [[noreturn]] void real_fail_step(int32_t step, int error) asm("__real__ZN6cloche4init9fail_stepEii");
 [[noreturn]] void wrap_fail_step(int32_t step, int error) asm("__wrap__ZN6cloche4init9fail_stepEii");

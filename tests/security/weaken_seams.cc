@@ -111,14 +111,16 @@ long wrap_clone_child(const CloneArgs& args, const ChildSpec& spec) {
   return real_clone_child(args, loose);
 }
 
-Result<Fd> real_spawn_janitor() asm("__real__ZN6cloche13spawn_janitorEv");
-Result<Fd> wrap_spawn_janitor() asm("__wrap__ZN6cloche13spawn_janitorEv");
-Result<Fd> wrap_spawn_janitor() {
+Result<Spawned> real_spawn_janitor() asm("__real__ZN6cloche13spawn_janitorEv");
+Result<Spawned> wrap_spawn_janitor() asm("__wrap__ZN6cloche13spawn_janitorEv");
+Result<Spawned> wrap_spawn_janitor() {
   if (!without("janitor")) return real_spawn_janitor();
   auto channel = sys::make_channel();
   if (!channel) return std::unexpected(channel.error());
   static const Fd kNobody = std::move(channel->theirs);
-  return std::move(channel->ours);
+  Spawned nobody;
+  nobody.control = std::move(channel->ours);
+  return nobody;
 }
 
 Status real_send_go(const Plan&, Cell&) asm("__real__ZN6cloche7send_goERKNS_4PlanERNS_4CellE");
