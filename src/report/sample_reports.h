@@ -125,7 +125,10 @@ inline Report example() {
   r.usage = {Millis(10'004), microseconds(9'612'000), microseconds(201'000), mebibytes(9), 2, 3, 0, 12, 0};
   r.denials = {{"limit", "fork refused by limits.pids", 3}};
   r.out = {"working ...\n", 12, false};
-  r.timing = {{"plan", microseconds(210)}, {"launch", microseconds(2'350)}, {"guest", microseconds(10'001'200)}};
+  r.timing = {{"spawn", microseconds(210)},
+              {"namespaces", microseconds(190)},
+              {"mounts", microseconds(800)},
+              {"guest", microseconds(10'001'200)}};
   return r;
 }
 

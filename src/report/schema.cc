@@ -76,8 +76,8 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"streams.stderr.total", kCount, kAlways, "Bytes written in all."},
     {"streams.stderr.truncated", kFlag, kAlways, "The tail is not all of it."},
     {"outputs", kList, kAlways, "Files that the run produced; empty in this release."},
-    {"timing", kList, kAlways, "Where the time went."},
-    {"timing[]", kObject, kAlways, "One step of the engine."},
+    {"timing", kList, kAlways, "Where the time went: consecutive steps, first-output beside guest."},
+    {"timing[]", kObject, kAlways, "One step."},
     {"timing[].name", kText, kAlways, "Its name."},
     {"timing[].took_us", kCount, kAlways, "How long it took, in microseconds."},
 });

@@ -49,7 +49,7 @@ class Limits(CellCase):
         else:
             self.assertNotEqual(done.returncode, 0)
 
-    def test_P5_fork_bomb_is_contained(self):
+    def test_P5_N10_fork_bomb_is_contained(self):
         text = "import os\nfor i in range(200):\n    if os.fork() == 0:\n        import time; time.sleep(30)\n"
         done, report = self.run_report("--pids", "20", self.path("x.py", text))
         self.assertIn(b"Resource temporarily unavailable", done.stderr)

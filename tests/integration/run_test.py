@@ -95,7 +95,7 @@ class Surroundings(CellCase):
         self.assertEqual(self.cloche("run", "--", "pwd").stdout, b"/work\n")
         self.assertEqual(self.cloche("run", "--cwd", "/tmp", "--", "pwd").stdout, b"/tmp\n")
 
-    def test_grants_are_what_they_say(self):
+    def test_H2_N9_grants_are_what_they_say(self):
         os.mkdir(self.path("in"))
         os.mkdir(self.path("out"))
         self.path("in/a", "hello")

@@ -116,7 +116,7 @@ std::vector<const Case*> all_of(int number) {
   return out;
 }
 
-TEST(ContainmentTable, EveryPropertyHasAVictimOrAProbe) {
+TEST(ContainmentTable, H11_EveryPropertyHasAVictimOrAProbe) {
   for (int number = 1; number <= 64; ++number) EXPECT_FALSE(all_of(number).empty()) << "property " << number;
 }
 
@@ -125,7 +125,7 @@ TEST(ContainmentTable, RunsAsRootToo) {
     GTEST_SKIP() << "fact missing: the tests run as an ordinary user, so the root lane is absent";
 }
 
-TEST(ContainmentTable, EveryPropertyHasARemovalThatBreaksIt) {
+TEST(ContainmentTable, H11_EveryPropertyHasARemovalThatBreaksIt) {
   for (int number = 1; number <= 64; ++number) {
     const auto all = all_of(number);
     EXPECT_TRUE(std::ranges::any_of(all, [](const Case* c) { return !c->removals.empty(); }))
