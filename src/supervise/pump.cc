@@ -84,7 +84,8 @@ void OutputPump::flush() {
     const ssize_t n = ::write(sink_.fd, pending_.data(), size);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (n < 0) {
-      // Nobody reads any more: the guest learns of it as it would without us.
+      // Nobody reads any more: the guest learns of it as it would without us. A full disk it could not learn of.
+      if (errno != EPIPE) lost_ = errno;
       pending_.clear();
       sink_watch_.reset();
       sink_.fd = -1;

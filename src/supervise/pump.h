@@ -29,6 +29,8 @@ class OutputPump {
   // who outlived the guest, as can happen on tier 0, may hold it open, or write on and on.
   void drain();
   void stop();
+  // Why output did not reach its sink: an errno, or 0.
+  int lost() const { return lost_; }
   bool source_open() const { return source_.valid(); }
   // Everything that was taken has reached the sink.
   bool flushed() const { return pending_.empty(); }
@@ -43,6 +45,7 @@ class OutputPump {
   Poller& poller_;
   Fd source_;
   Sink sink_;
+  int lost_ = 0;
   Meter meter_;
   std::function<void()> on_end_;
   Poller::Watch source_watch_;

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,6 +69,11 @@ void Run::settle_outcome() {
   if (!cause_set_ && ending.bad && counted.forks_refused > 0) {
     settle(OutcomeKind::kPids, fmt::format("the guest failed after {} forks were refused at {} processes",
                                            counted.forks_refused, plan_.limits.pids));
+  }
+  for (const OutputPump* pump : {out_pump_.get(), err_pump_.get()}) {
+    if (cause_set_ || pump == nullptr || pump->lost() == 0) continue;
+    settle(OutcomeKind::kFailed, fmt::format("the guest's output could not be written: {}", std::strerror(pump->lost())));
+    outcome.hint = "make room where the output goes";
   }
   if (!cause_set_ && ending.signal != 0)
     settle(OutcomeKind::kSignaled, fmt::format("the guest died of signal {}", ending.signal));

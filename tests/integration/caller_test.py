@@ -28,6 +28,27 @@ class Caller(CellCase):
                     self.assertIn(b"identity", done.stderr)
                     self.assertIn(b"CAP_SYS_ADMIN", done.stderr)
 
+    def test_C62_output_that_finds_no_room_is_a_failure(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([CLOCHE, "run", *LIMITS, "--", "echo", "lost"], stdout=full, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn(b"No space left on device", done.stderr)
+
+    def test_K7_a_run_is_over_when_the_command_is(self):
+        # Under a caller that reaps nobody but its own child, neither a process nor a group of the run may be left.
+        libc = ctypes.CDLL(None, use_errno=True)
+        subreaper = 36
+        self.assertEqual(libc.prctl(subreaper, 1, 0, 0, 0), 0)
+        try:
+            for _ in range(10):
+                done = self.under([], "--keeper", "never", "--", "true")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with self.assertRaises(ChildProcessError, msg="an orphan of the run's came to us"):
+                    os.waitpid(-1, os.WNOHANG)
+        finally:
+            libc.prctl(subreaper, 0, 0, 0, 0)
+
     def test_C60_the_stricter_hard_limit_of_the_caller_stays(self):
         for words in BACKENDS:
             with self.subTest(words=words):
