@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -19,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/interrupt.h"
 #include "cloche/cloche.h"
 
 extern "C" char** environ;
@@ -33,9 +33,6 @@ constexpr unsigned kRoundsPerBurst = 10;
 // After each measurement: what the one before left to do (namespaces, the keeper's next cells) is not the next one's.
 constexpr auto kSettle = std::chrono::milliseconds(12);
 constexpr auto kSettleAfterBurst = std::chrono::milliseconds(120);
-
-volatile std::sig_atomic_t interrupted = 0;
-void on_signal(int /*signal*/) { interrupted = 1; }
 
 struct Row {
   std::string way;
@@ -136,8 +133,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: bench_embed INIT ROUNDS PROGRAM...\n", stderr);
     return 2;
   }
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  const Interrupt interrupt;
   const int rounds = std::atoi(words[2]);
   const std::vector<Way> ways = make_ways(words[1]);
   if (ways.empty()) return 1;
@@ -147,7 +143,7 @@ int main(int argc, char** argv) {
   }
   // A policy gets parked cells when it was used twice; the first runs are not measured.
   for (const Row& row : rows) {
-    for (int i = 0; i < 3 && interrupted == 0; ++i) {
+    for (int i = 0; i < 3 && !interrupt.seen(); ++i) {
       if (!row.run()) return 1;
       std::this_thread::sleep_for(kSettle);
     }
@@ -156,12 +152,12 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     std::ranges::shuffle(rows, chance);
     for (const Row& row : rows) {
-      if (interrupted != 0) return 130;
+      if (interrupt.seen()) return 130;
       if (!measure_latency(row)) return 1;
     }
     if (round % kRoundsPerBurst != 0) continue;
     for (const Row& row : rows) {
-      if (interrupted != 0) return 130;
+      if (interrupt.seen()) return 130;
       if (!measure_rate(row)) return 1;
     }
   }

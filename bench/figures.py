@@ -42,6 +42,20 @@ def spawn(programs, command, count=1, at_once=1, env=None, within=()):
     return {"ms": [float(t) / 1e3 for t in times], "per_second": count / float(wall) * 1e6, "peak_kib": int(peak)}
 
 
+def output_of(command):
+    """Like subprocess.check_output, but asks a program that is to end early to put its cells away first."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        try:
+            text = program.communicate()[0]
+        except BaseException:
+            program.terminate()
+            program.wait()
+            raise
+    if program.returncode != 0:
+        raise RuntimeError(f"{os.path.basename(command[0])} ended with {program.returncode}")
+    return text
+
+
 def end_cleanly_on_signals():
     """Everything is put away in finally blocks; so every signal that ends us is an exception."""
     def stop(number, _frame):

@@ -65,7 +65,7 @@ def by_grants(programs, folder, rounds):
         policy = os.path.join(folder, f"grants-{count}.toml")
         paths = ", ".join(f'"{name}"' for name in files[:count])
         with open(policy, "w") as f:
-            f.write(f'preset = "untrusted"\n[files]\nread = [{paths}]\n')
+            f.write(f'version = 1\nextends = "untrusted"\n[files]\nread = [{paths}]\n')
         ways[count] = lambda policy=policy: spawn(programs, command(cloche, policy))["ms"][0]
     return tabulate("growth with grants: whole command, cold (ms)", "granted files", measure(ways, rounds))
 

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/interrupt.h"
 #include "cloche/cloche.h"
 
 extern "C" char** environ;
@@ -27,52 +27,39 @@ namespace {
 constexpr long kLeastAvailableKib = 4L * 1024 * 1024;
 constexpr std::size_t kAtOnce = 4;  // cells that are being started
 
-volatile std::sig_atomic_t interrupted = 0;
-void on_signal(int /*signal*/) { interrupted = 1; }
-
-// Without SA_RESTART: the wait for the end of the input ends, too.
-void catch_signals() {
-  struct sigaction action{};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-bool may_go_on() {
+bool may_go_on(const Interrupt& interrupt) {
   std::ifstream in("/proc/meminfo");
   for (std::string name; in >> name;) {
     long kib = 0;
     in >> kib;
-    if (name == "MemAvailable:") return interrupted == 0 && kib > kLeastAvailableKib;
+    if (name == "MemAvailable:") return !interrupt.seen() && kib > kLeastAvailableKib;
     std::getline(in, name);
   }
   return false;
 }
 
-void report_and_wait(std::size_t held) {
+void report_and_wait(const Interrupt& interrupt, std::size_t held) {
   std::printf("held %zu\n", held);
   std::fflush(stdout);
-  char ignored = 0;
-  while (interrupted == 0 && ::read(STDIN_FILENO, &ignored, 1) > 0) {
-  }
+  interrupt.wait_for_end_of_input();
 }
 
-int hold_plain(std::size_t number, std::string program) {
+int hold_plain(const Interrupt& interrupt, std::size_t number, std::string program) {
   std::vector<pid_t> children;
   char* argv[] = {program.data(), nullptr};
-  while (children.size() < number && may_go_on()) {
+  while (children.size() < number && may_go_on(interrupt)) {
     pid_t pid = -1;
     if (posix_spawn(&pid, program.c_str(), nullptr, nullptr, argv, environ) != 0) break;
     children.push_back(pid);
   }
-  report_and_wait(children.size());
+  report_and_wait(interrupt, children.size());
   for (const pid_t pid : children) ::kill(pid, SIGKILL);
   for (const pid_t pid : children) ::waitpid(pid, nullptr, 0);
   return 0;
 }
 
 // Its first output says that the guest runs.
-int hold_cells(const std::string& init, std::size_t number, const std::string& program) {
+int hold_cells(const Interrupt& interrupt, const std::string& init, std::size_t number, const std::string& program) {
   auto runtime = cloche::Runtime::create({.init_path = init, .tail_bytes = 1024});
   if (!runtime) {
     std::fprintf(stderr, "bench_hold: %s\n", runtime.error().c_str());
@@ -97,19 +84,19 @@ int hold_cells(const std::string& init, std::size_t number, const std::string& p
     return false;
   };
   const auto wait_until = [&](std::size_t wanted) {
-    while (ready < wanted && interrupted == 0) {
+    while (ready < wanted && !interrupt.seen()) {
       if (failed()) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return true;
   };
-  while (handles.size() < number && may_go_on()) {
+  while (handles.size() < number && may_go_on(interrupt)) {
     handles.push_back((*runtime)->start(
         *policy, {.argv = {program}, .cancellable = true, .on_stdout = [&ready](std::string_view) { ++ready; }}));
     if (handles.size() > kAtOnce && !wait_until(handles.size() - kAtOnce)) return 1;
   }
   if (!wait_until(handles.size())) return 1;
-  report_and_wait(handles.size());
+  report_and_wait(interrupt, handles.size());
   return 0;
 }
 
@@ -121,7 +108,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: bench_hold plain|INIT NUMBER PROGRAM\n", stderr);
     return 2;
   }
-  catch_signals();
+  const Interrupt interrupt;
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -130,5 +117,5 @@ int main(int argc, char** argv) {
   }
   const std::string way = words[1];
   const auto number = static_cast<std::size_t>(std::atoi(words[2]));
-  return way == "plain" ? hold_plain(number, words[3]) : hold_cells(way, number, words[3]);
+  return way == "plain" ? hold_plain(interrupt, number, words[3]) : hold_cells(interrupt, way, number, words[3]);
 }

@@ -4,11 +4,20 @@ import shutil
 import subprocess
 import time
 
-from figures import build_c, print_table, summary
+from figures import build_c, output_of, print_table, summary
 
 NOTHING = "int main(void) { return 0; }\n"
-# Says that it runs, then waits for a signal.
-IDLE = "#include <unistd.h>\nint main(void) { (void)!write(1, \"\\n\", 1); for (;;) pause(); }\n"
+# Says that it runs, then waits for a signal, or for its parent's end.
+IDLE = """
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)!write(1, "\\n", 1);
+  for (;;) pause();
+}
+"""
 BESIDE = "cloche-bench-nothing"
 LEAST_AVAILABLE_KIB = 4 * 1024 * 1024
 KERNEL_FIELDS = ("Slab", "KernelStack", "PageTables", "Percpu")
@@ -36,8 +45,8 @@ def embed(programs, folder, rounds):
         guests = {f"/usr/bin/{BESIDE}": "static, below /usr", **guests}
     else:
         print("  skipped: a static guest below /usr: needs root and overlayfs")
-    text = subprocess.run([*(prefix or []), os.path.join(programs, "bench_embed"), os.path.join(programs, "cloche-init"),
-                           str(rounds), *guests], stdout=subprocess.PIPE, text=True, check=True).stdout
+    text = output_of([*(prefix or []), os.path.join(programs, "bench_embed"), os.path.join(programs, "cloche-init"),
+                      str(rounds), *guests])
     samples = {}
     for line in text.splitlines():
         kind, way, guest, figure = line.split(" ")

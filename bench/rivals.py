@@ -69,7 +69,8 @@ def bundle(folder):
 
 
 def crun(path, folder):
-    return [path, "--root", os.path.join(folder, "crun"), "run", "--bundle", bundle(folder), "bench-{n}"]
+    # Without limits, as bwrap.
+    return [path, "--root", os.path.join(folder, "crun"), "--cgroup-manager=disabled", "run", "--bundle", bundle(folder), "bench-{n}"]
 
 
 def runsc(path, folder):
