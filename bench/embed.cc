@@ -1,12 +1,13 @@
 // bench_embed INIT ROUNDS PROGRAM…: from the library's call to the result, interleaved with posix_spawn of the same
 // program. Prints "latency WAY PROGRAM MICROSECONDS" for each run alone and "rate WAY PROGRAM RUNS_PER_SECOND" for each
-// burst of 64 runs, 8 at a time. A PROGRAM that begins with "grant:" is granted for execution; the others are below
-// /usr, where a cell finds them anyhow.
+// burst of 64 runs, 8 at a time; at the end "cells WAY PROGRAM COLD,BLANK,PARKED": where they came from. A PROGRAM that
+// begins with "grant:" is granted for execution; the others are below /usr, where a cell finds them anyhow.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -34,10 +35,22 @@ constexpr unsigned kRoundsPerBurst = 10;
 constexpr auto kSettle = std::chrono::milliseconds(12);
 constexpr auto kSettleAfterBurst = std::chrono::milliseconds(120);
 
+// Where the cells of a row came from: a keeper whose stock is empty does not make anybody wait.
+struct Origins {
+  std::atomic<unsigned> cold = 0, blank = 0, parked = 0;
+
+  void count(const std::string& report) {
+    const bool taken = report.find(R"("take")") != std::string::npos;
+    const bool furnished = report.find(R"("mounts")") == std::string::npos;
+    ++(!taken ? cold : furnished ? parked : blank);
+  }
+};
+
 struct Row {
   std::string way;
   std::string program;
   std::function<bool()> run;
+  std::shared_ptr<Origins> origins;
 };
 
 bool spawn_and_reap(const std::string& path) {
@@ -49,9 +62,11 @@ bool spawn_and_reap(const std::string& path) {
   return ::waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-bool run_in_cell(cloche::Runtime& runtime, const cloche::PolicyHandle& policy, const std::string& path) {
+bool run_in_cell(cloche::Runtime& runtime, const cloche::PolicyHandle& policy, const std::string& path,
+                 Origins& origins) {
   const cloche::RunResult result = runtime.run(policy, {.argv = {path}});
   if (!result.ok()) std::fprintf(stderr, "bench_embed: %s: %s\n", result.outcome.c_str(), result.message.c_str());
+  origins.count(result.report);
   return result.ok();
 }
 
@@ -90,10 +105,14 @@ bool add_rows(std::vector<Row>& rows, const std::vector<Way>& ways, const std::s
     std::fprintf(stderr, "bench_embed: %s\n", policy.error().c_str());
     return false;
   }
-  rows.push_back({"posix_spawn", word, [path] { return spawn_and_reap(path); }});
+  rows.push_back({"posix_spawn", word, [path] { return spawn_and_reap(path); }, nullptr});
   for (const Way& way : ways) {
+    auto origins = std::make_shared<Origins>();
     rows.push_back({way.name, word,
-                    [&runtime = *way.runtime, policy = *policy, path] { return run_in_cell(runtime, policy, path); }});
+                    [&runtime = *way.runtime, policy = *policy, path, origins] {
+                      return run_in_cell(runtime, policy, path, *origins);
+                    },
+                    origins});
   }
   return true;
 }
@@ -160,6 +179,12 @@ int main(int argc, char** argv) {
       if (interrupt.seen()) return 130;
       if (!measure_rate(row)) return 1;
     }
+  }
+  for (const Row& row : rows) {
+    if (!row.origins) continue;
+    const Origins& from = *row.origins;
+    std::printf("cells %s %s %u,%u,%u\n", row.way.c_str(), row.program.c_str(), from.cold.load(), from.blank.load(),
+                from.parked.load());
   }
   return 0;
 }

@@ -47,10 +47,13 @@ def embed(programs, folder, rounds):
         print("  skipped: a static guest below /usr: needs root and overlayfs")
     text = output_of([*(prefix or []), os.path.join(programs, "bench_embed"), os.path.join(programs, "cloche-init"),
                       str(rounds), *guests])
-    samples = {}
+    samples, origins = {}, {}
     for line in text.splitlines():
         kind, way, guest, figure = line.split(" ")
-        samples.setdefault((guests[guest], way), {}).setdefault(kind, []).append(float(figure))
+        if kind == "cells":
+            origins[guests[guest], way] = dict(zip(("cold", "blank", "parked"), map(int, figure.split(","))))
+        else:
+            samples.setdefault((guests[guest], way), {}).setdefault(kind, []).append(float(figure))
     result = {}
     for guest in guests.values():
         plain = {kind: summary(values)["median"] for kind, values in samples[guest, "posix_spawn"].items()}
@@ -60,10 +63,12 @@ def embed(programs, folder, rounds):
             rate = summary(samples[guest, way]["rate"])["median"]
             result[guest][way] = {"n": figures["n"], **{f"{k}_ms": figures[k] / 1e3 for k in ("median", "p25", "p95")},
                                   "ratio": figures["median"] / plain["latency"], "per_second": rate,
-                                  "rate_ratio": rate / plain["rate"]}
+                                  "rate_ratio": rate / plain["rate"], "cells": origins.get((guest, way), {})}
     print_table("library, call to result (ms); sustained rate with 8 at a time",
-                ["guest", "way", "median", "p25", "p95", "of spawn", "runs/s", "of spawn"],
-                [[guest, way, r["median_ms"], r["p25_ms"], r["p95_ms"], r["ratio"], f"{r['per_second']:.0f}", r["rate_ratio"]]
+                ["guest", "way", "median", "p25", "p95", "of spawn", "runs/s", "of spawn",
+                 "cold/blank/parked"],
+                [[guest, way, r["median_ms"], r["p25_ms"], r["p95_ms"], r["ratio"], f"{r['per_second']:.0f}", r["rate_ratio"],
+                  "/".join(map(str, r["cells"].values())) or "-"]
                  for guest, ways in result.items() for way, r in ways.items()])
     return result
 
