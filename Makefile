@@ -4,6 +4,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 20
 JOBS ?= $(shell nproc)
 TIDY ?= all
+ROUNDS ?= 100
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test test-vm bench install style format fuzz clean
@@ -31,10 +32,10 @@ test-vm: ## boot a 6.1 kernel with cgroup v2 in an emulator and test the release
 	@tools/build release -j $(JOBS)
 	@tests/vm/run build/release
 
-bench: ## build and run the benchmarks
+bench: ## build and run the benchmarks, ROUNDS=100: build/bench/results.json, launch.svg
 	@tools/setup build bench
 	@tools/build bench -j $(JOBS)
-	@tools/bench
+	@tools/bench --rounds $(ROUNDS)
 
 install: ## install below PREFIX=/usr/local (DESTDIR= is put in front)
 	@tools/setup build

@@ -1,0 +1,139 @@
+"""Whole commands, end to end: spawn to reaped, interleaved, 1, 2 and 8 at a time.
+
+Every round runs each contestant, in a random order, so that a busy machine is busy for all of them. After each there is
+a pause, so that what it left to do (namespaces to take down, the keeper's next cells) is not counted against the next.
+"""
+import contextlib
+import json
+import os
+import random
+import subprocess
+import time
+
+import rivals
+from figures import print_table, spawn, summary
+
+PAUSE = 0.015
+ROUNDS_PER_BURST = 10
+SLOW_MS, SLOW_TAKES_EVERY = 120, 5  # a contestant as slow as that sits out most rounds
+BURSTS = {2: 16, 8: 32}  # at a time: runs of one burst
+
+
+@contextlib.contextmanager
+def keeper(cloche, folder):
+    """Our own keeper, in a directory of its own; ends by itself should nobody be left to stop it."""
+    env = dict(os.environ, CLOCHE_KEEPER_DIR=os.path.join(folder, "keeper"))
+    subprocess.run([cloche, "keeper", "start", "--idle", "2m"], env=env, check=True)
+    try:
+        yield env
+    finally:
+        subprocess.run([cloche, "keeper", "stop"], env=env, check=False)
+
+
+def keeper_refusal(cloche, command, env):
+    """Why the keeper serves nobody here; nothing if it does. Left to itself a run would then start cold."""
+    strict = [cloche, "run", "--keeper", "always", *command[2:]]
+    done = subprocess.run(strict, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return "" if done.returncode == 0 else rivals.first_line(done.stderr)
+
+
+def served(cloche, env):
+    text = subprocess.run([cloche, "keeper", "status", "--json"], env=env, capture_output=True, text=True, check=True).stdout
+    status = json.loads(text)
+    return {name: status["served_" + name] for name in ("blank", "parked")}
+
+
+def measure(programs, rows, env, rounds):
+    names = list(rows)
+    results = {n: {name: {"ms": [], "per_second": [], "peak_kib": 0} for name in names} for n in (1, *BURSTS)}
+
+    def once(name, count, at_once):
+        done = spawn(programs, rows[name], count, at_once, env)
+        row = results[at_once][name]
+        row["ms"] += done["ms"]
+        row["per_second"].append(done["per_second"])
+        row["peak_kib"] = max(row["peak_kib"], done["peak_kib"])
+        time.sleep(PAUSE * at_once)
+
+    slow = set()
+    for name in names:  # not measured: pages get read, the keeper learns the policy
+        if min(spawn(programs, rows[name], 4, 1, env)["ms"]) > SLOW_MS:
+            slow.add(name)
+    for number in range(rounds):
+        random.shuffle(names)
+        for name in names:
+            if name not in slow or number % SLOW_TAKES_EVERY == 0:
+                once(name, 1, 1)
+        if number % ROUNDS_PER_BURST == 0:
+            for at_once, count in BURSTS.items():
+                for name in names:
+                    if name not in slow or number % (ROUNDS_PER_BURST * SLOW_TAKES_EVERY) == 0:
+                        once(name, count, at_once)
+    return results
+
+
+def tabulate(results, rows):
+    out = {}
+    for at_once, measured in results.items():
+        base = summary(measured.get(rivals.BASE, measured["plain /bin/echo"])["ms"])["median"]
+        base_rate = summary(measured.get(rivals.BASE, measured["plain /bin/echo"])["per_second"])["median"]
+        out[at_once] = {}
+        for name in rows:
+            row = measured[name]
+            figures = summary(row["ms"])
+            rate = summary(row["per_second"])["median"]
+            out[at_once][name] = {"n": figures["n"], "median_ms": figures["median"], "p25_ms": figures["p25"],
+                                  "p95_ms": figures["p95"], "ratio": figures["median"] / base, "per_second": rate,
+                                  "rate_ratio": rate / base_rate, "peak_rss_kib": row["peak_kib"]}
+    return out
+
+
+def where_time_goes(cloche, rows, env, rounds):
+    """The report's own account: the median of each step in microseconds."""
+    steps = {name: {} for name in (rivals.OURS_COLD, rivals.OURS_KEEPER) if name in rows}
+    for _ in range(rounds):
+        for name, found in steps.items():
+            at = rows[name].index("--")
+            command = [*rows[name][:at], "--json", *rows[name][at:]]
+            report = json.loads(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout)
+            for step in report["timing"]:
+                found.setdefault(step["name"], []).append(step["took_us"])
+            time.sleep(PAUSE)
+    return {name: {step: summary(took)["median"] for step, took in found.items()} for name, found in steps.items()}
+
+
+def show(result):
+    base = rivals.BASE if rivals.BASE in result["at_once"][1] else "plain /bin/echo"
+    for at_once, rows in result["at_once"].items():
+        print_table(f"whole commands, {at_once} at a time (ms)",
+                    ["command", "median", "p25", "p95", f"of {base}", "runs/s", f"of {base}", "peak MiB"],
+                    [[name, r["median_ms"], r["p25_ms"], r["p95_ms"], r["ratio"], f"{r['per_second']:.0f}", r["rate_ratio"],
+                      f"{r['peak_rss_kib'] / 1024:.1f}"] for name, r in rows.items()])
+    for line in result["skipped"]:
+        print(f"  skipped: {line}")
+    print(f"  the keeper served {result['served']['parked']} parked and {result['served']['blank']} blank cells")
+    cold = result["timing_us"][rivals.OURS_COLD]
+    kept = result["timing_us"].get(rivals.OURS_KEEPER, {})
+    names = [step for step in kept if step not in cold] + list(cold)
+    print_table("where the time goes, by the report (median µs)", ["step", *result["timing_us"]],
+                [[step, *(f"{steps[step]:.0f}" if step in steps else "-" for steps in result["timing_us"].values())]
+                 for step in names])
+
+
+def run(programs, folder, rounds):
+    cloche = os.path.join(programs, "cloche")
+    rows, skipped = rivals.contestants(cloche, folder)
+    with keeper(cloche, folder) as env:
+        refusal = keeper_refusal(cloche, rows[rivals.OURS_KEEPER], env)
+        if refusal:
+            skipped.append(f"{rivals.OURS_KEEPER}: {refusal}")
+            del rows[rivals.OURS_KEEPER]
+        measured = measure(programs, rows, env, rounds)
+        cells = served(cloche, env)
+        timing = where_time_goes(cloche, rows, env, max(5, rounds // 4))
+    ours = sum(len(at_once[rivals.OURS_KEEPER]["ms"]) for at_once in measured.values() if rivals.OURS_KEEPER in at_once)
+    if sum(cells.values()) < ours:
+        raise RuntimeError(f"the keeper served {cells} cells, but {ours} runs were to have one")
+    result = {"at_once": tabulate(measured, rows), "skipped": skipped, "served": cells, "timing_us": timing}
+    show(result)
+    return result

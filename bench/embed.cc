@@ -1,0 +1,190 @@
+// bench_embed INIT ROUNDS PROGRAM…: from the library's call to the result, interleaved with posix_spawn of the same
+// program. Prints "latency WAY PROGRAM MICROSECONDS" for each run alone and "rate WAY PROGRAM RUNS_PER_SECOND" for each
+// burst of 64 runs, 8 at a time; at the end "cells WAY PROGRAM COLD,BLANK,PARKED": where they came from. A PROGRAM that
+// begins with "grant:" is granted for execution; the others are below /usr, where a cell finds them anyhow.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/interrupt.h"
+#include "cloche/cloche.h"
+
+extern "C" char** environ;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kAtOnce = 8;
+constexpr unsigned kRunsOfEach = 8;
+constexpr unsigned kRoundsPerBurst = 10;
+// After each measurement: what the one before left to do (namespaces, the keeper's next cells) is not the next one's.
+constexpr auto kSettle = std::chrono::milliseconds(12);
+constexpr auto kSettleAfterBurst = std::chrono::milliseconds(120);
+
+// Where the cells of a row came from: a keeper whose stock is empty does not make anybody wait.
+struct Origins {
+  std::atomic<unsigned> cold = 0, blank = 0, parked = 0;
+
+  void count(const std::string& report) {
+    const bool taken = report.find(R"("take")") != std::string::npos;
+    const bool furnished = report.find(R"("mounts")") == std::string::npos;
+    ++(!taken ? cold : furnished ? parked : blank);
+  }
+};
+
+struct Row {
+  std::string way;
+  std::string program;
+  std::function<bool()> run;
+  std::shared_ptr<Origins> origins;
+};
+
+bool spawn_and_reap(const std::string& path) {
+  std::string word = path;
+  char* argv[] = {word.data(), nullptr};
+  pid_t pid = -1;
+  if (posix_spawn(&pid, path.c_str(), nullptr, nullptr, argv, environ) != 0) return false;
+  int status = -1;
+  return ::waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+bool run_in_cell(cloche::Runtime& runtime, const cloche::PolicyHandle& policy, const std::string& path,
+                 Origins& origins) {
+  const cloche::RunResult result = runtime.run(policy, {.argv = {path}});
+  if (!result.ok()) std::fprintf(stderr, "bench_embed: %s: %s\n", result.outcome.c_str(), result.message.c_str());
+  origins.count(result.report);
+  return result.ok();
+}
+
+struct Way {
+  const char* name;
+  cloche::RuntimeOptions options;
+  std::unique_ptr<cloche::Runtime> runtime = {};
+};
+
+std::vector<Way> make_ways(const std::string& init) {
+  std::vector<Way> ways;
+  ways.push_back({"cold", {.init_path = init}});
+  ways.push_back({"blank", {.init_path = init, .keeper = true, .keeper_parked = 0}});
+  ways.push_back({"parked", {.init_path = init, .keeper = true}});
+  for (Way& way : ways) {
+    auto made = cloche::Runtime::create(way.options);
+    if (!made) {
+      std::fprintf(stderr, "bench_embed: %s: %s\n", way.name, made.error().c_str());
+      return {};
+    }
+    way.runtime = std::move(*made);
+  }
+  return ways;
+}
+
+// False where a program has no policy.
+bool add_rows(std::vector<Row>& rows, const std::vector<Way>& ways, const std::string& word) {
+  constexpr std::string_view kGrant = "grant:";
+  const bool granted = word.starts_with(kGrant);
+  const std::string path = granted ? word.substr(kGrant.size()) : word;
+  cloche::PolicyBuilder builder("untrusted");
+  if (granted) builder.exec(path);
+  if (::geteuid() != 0) builder.limit("mode", "best-effort");
+  auto policy = builder.build();
+  if (!policy) {
+    std::fprintf(stderr, "bench_embed: %s\n", policy.error().c_str());
+    return false;
+  }
+  rows.push_back({"posix_spawn", word, [path] { return spawn_and_reap(path); }, nullptr});
+  for (const Way& way : ways) {
+    auto origins = std::make_shared<Origins>();
+    rows.push_back({way.name, word,
+                    [&runtime = *way.runtime, policy = *policy, path, origins] {
+                      return run_in_cell(runtime, policy, path, *origins);
+                    },
+                    origins});
+  }
+  return true;
+}
+
+bool measure_latency(const Row& row) {
+  const auto start = Clock::now();
+  const bool fine = row.run();
+  const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  if (fine) std::printf("latency %s %s %.1f\n", row.way.c_str(), row.program.c_str(), took);
+  std::this_thread::sleep_for(kSettle);
+  return fine;
+}
+
+bool measure_rate(const Row& row) {
+  std::vector<char> fine(kAtOnce, 1);
+  const auto start = Clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < kAtOnce; ++i) {
+      threads.emplace_back([&row, &mine = fine[i]] {
+        for (unsigned n = 0; n < kRunsOfEach && mine != 0; ++n) mine = row.run() ? 1 : 0;
+      });
+    }
+  }
+  const double took = std::chrono::duration<double>(Clock::now() - start).count();
+  const bool all = std::ranges::all_of(fine, [](char one) { return one != 0; });
+  if (all) std::printf("rate %s %s %.1f\n", row.way.c_str(), row.program.c_str(), kAtOnce * kRunsOfEach / took);
+  std::this_thread::sleep_for(kSettleAfterBurst);
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+  if (words.size() < 4) {
+    std::fputs("usage: bench_embed INIT ROUNDS PROGRAM...\n", stderr);
+    return 2;
+  }
+  const Interrupt interrupt;
+  const int rounds = std::atoi(words[2]);
+  const std::vector<Way> ways = make_ways(words[1]);
+  if (ways.empty()) return 1;
+  std::vector<Row> rows;
+  for (const char* program : words.subspan(3)) {
+    if (!add_rows(rows, ways, program)) return 1;
+  }
+  // A policy gets parked cells when it was used twice; the first runs are not measured.
+  for (const Row& row : rows) {
+    for (int i = 0; i < 3 && !interrupt.seen(); ++i) {
+      if (!row.run()) return 1;
+      std::this_thread::sleep_for(kSettle);
+    }
+  }
+  std::mt19937 chance(std::random_device{}());
+  for (int round = 0; round < rounds; ++round) {
+    std::ranges::shuffle(rows, chance);
+    for (const Row& row : rows) {
+      if (interrupt.seen()) return 130;
+      if (!measure_latency(row)) return 1;
+    }
+    if (round % kRoundsPerBurst != 0) continue;
+    for (const Row& row : rows) {
+      if (interrupt.seen()) return 130;
+      if (!measure_rate(row)) return 1;
+    }
+  }
+  for (const Row& row : rows) {
+    if (!row.origins) continue;
+    const Origins& from = *row.origins;
+    std::printf("cells %s %s %u,%u,%u\n", row.way.c_str(), row.program.c_str(), from.cold.load(), from.blank.load(),
+                from.parked.load());
+  }
+  return 0;
+}
