@@ -101,6 +101,7 @@ class Spares {
   std::optional<Networks> networks_;
   std::list<Spare> spares_;
   std::list<Kind> kinds_;
+  Clock::time_point resume_{};  // no background work before
   std::uint64_t next_serial_ = 1;
   std::uint64_t served_blank_ = 0, served_parked_ = 0;
   std::string name_;  // begins the names of its groups
