@@ -108,10 +108,15 @@ class KeeperCase(CellCase):
 
     def settle(self):
         """Waits until the keeper has no more to prepare."""
+        def sight():
+            counts = self.status()
+            return dict(counts, age=0), children_of(counts["pid"])
+
         def still():
-            first = self.status()
+            first = sight()
             time.sleep(0.1)
-            return first == dict(self.status(), age=first["age"])
+            return first == sight()
+
         self.eventually(still, "the keeper never rests")
 
     def parked_run(self, *words, **more):

@@ -2,6 +2,8 @@
 import json
 import os
 import random
+import select
+import signal
 import socket
 import struct
 import subprocess
@@ -218,7 +220,11 @@ class Garbage(KeeperCase):
         other = self.connect()
         for serial, _ in taken:  # not its own: none of its business
             other.send(struct.pack("<IIQ", MAGIC, 2, serial))
+        for _, files in taken[:5]:
+            signal.pidfd_send_signal(files[1].fileno(), signal.SIGKILL)
+            select.select([files[1]], [], [], TIMEOUT)
         self.assertEqual(self.run_here("--", "true").returncode, 0)
+        self.settle()
         self.eventually(lambda: self.status()["lent"] == 40, "another client gave them back")
         end.close()
         for _, files in taken:
@@ -229,9 +235,10 @@ class Garbage(KeeperCase):
 
     def test_kind_that_cannot_be_parked_is_given_up(self):
         self.start_keeper()
-        step = struct.pack("<HHIIII4xQQQ", 999, 0, 0, 0, 0, 0, 0, 0, 0)
-        head = struct.pack("<13I", 0x31484C43, 52 + len(step), 1, 0, 0, 52 + len(step), 0, 0, 0, 0, 0, 0, 1)
-        spec = head + step
+        bind, area = 11, b"/x\0/no/such/place\0"
+        step = struct.pack("<HHIIII4xQQQ", bind, 0, 0, 3, 0, 0, 0, 0, 0)
+        end = 52 + len(step)
+        spec = struct.pack("<13I", 0x31484C43, end + len(area), 1, 0, 0, end, 0, 0, 0, 0, 0, 0, 1) + step + area
         wish = struct.pack("<I", len(spec)) + spec + struct.pack("<II", 0, 0)
         end = self.connect()
         for _ in range(3):
