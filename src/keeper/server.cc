@@ -197,6 +197,7 @@ Status Server::run() {
     // Background work gives way to whoever asks: it waits for a moment in which nobody does.
     const bool busy = std::ranges::any_of(clients_, [](const Client& c) { return !c.borrowed.empty(); });
     if (spares_->work()) deadline = busy ? Clock::now() + kPause : Clock::now();
+    if (spares_->resume() > Clock::now()) deadline = std::min(deadline, spares_->resume());
     CLOCHE_TRY(poller_->wait(deadline));
   }
   return {};

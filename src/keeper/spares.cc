@@ -190,7 +190,7 @@ void Spares::on_control(std::uint64_t serial) {
   } else {
     good = false;
   }
-  if (!good) dispose(spare);
+  if (!good) give_up(spare);
 }
 
 void Spares::on_ended(std::uint64_t serial) {
@@ -200,7 +200,7 @@ void Spares::on_ended(std::uint64_t serial) {
   auto status = try_reap(spare->process);
   spare->process.pidfd.reset();
   spare->ended = true;
-  if (spare->state != State::kLent || spare->returned) dispose(spare);
+  if (spare->state != State::kLent || spare->returned) give_up(spare);
 }
 
 void Spares::done(std::uint64_t serial) {
@@ -210,11 +210,15 @@ void Spares::done(std::uint64_t serial) {
   if (spare->ended) dispose(spare);
 }
 
-void Spares::dispose(Iterator spare) {
-  // Ended before it was of use: not to be tried again at once, for ever. Whoever asks for a kind of cell that cannot be
-  // prepared gets a blank one, and the error with it.
+// Ended before it was of use: not to be tried again at once, for ever. Whoever asks for a kind of cell that cannot be
+// prepared gets a blank one, and the error with it.
+void Spares::give_up(Iterator spare) {
   if (spare->state == State::kFurnishing) spare->kind->broken = true;
   if (spare->state == State::kStarting) resume_ = Clock::now() + kPause;
+  dispose(spare);
+}
+
+void Spares::dispose(Iterator spare) {
   spare->control_watch.reset();
   spare->pidfd_watch.reset();
   spare->process.end();
@@ -296,7 +300,7 @@ bool Spares::work() {
     if (have >= options_.parked) continue;
     auto blank = first(State::kBlank, nullptr);
     if (blank == spares_.end()) break;
-    if (!furnish(*blank, kind)) dispose(blank);
+    if (!furnish(*blank, kind)) give_up(blank);
     return true;
   }
   std::size_t wanted = options_.blank;

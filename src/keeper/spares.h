@@ -46,8 +46,9 @@ class Spares {
   Result<Loan> take(std::string_view wish);
   // The borrower is done, or gone.
   void done(std::uint64_t serial);
-  // One piece of background work; false if there is none.
+  // One piece of background work; false if there is none, or none before resume().
   bool work();
+  Clock::time_point resume() const { return resume_; }
   // Ends what stands ready: the host is no longer what it was.
   void retire();
   // Forgets kinds of cells that nobody asked for since.
@@ -87,6 +88,7 @@ class Spares {
   Status furnish(Spare& spare, Kind& kind);
   void on_control(std::uint64_t serial);
   void on_ended(std::uint64_t serial);
+  void give_up(Iterator spare);
   void dispose(Iterator spare);
   Iterator find(std::uint64_t serial);
   Iterator first(State state, const Kind* kind);

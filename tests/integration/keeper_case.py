@@ -114,8 +114,11 @@ class KeeperCase(CellCase):
 
         def still():
             first = sight()
-            time.sleep(0.1)
-            return first == sight()
+            for _ in range(3):
+                time.sleep(0.03)
+                if sight() != first:
+                    return False
+            return True
 
         self.eventually(still, "the keeper never rests")
 
