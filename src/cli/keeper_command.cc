@@ -72,18 +72,25 @@ std::string as_json(std::string_view lines) {
   return out + "}\n";
 }
 
-int ask(const Parsed& parsed, keeper::AskKind kind) {
+int status(const Parsed& parsed) {
   auto client = keeper::Client::connect(keeper::default_directory());
   if (!client && client.error().code == ErrorCode::kNotFound) {
-    const bool stop = kind == keeper::AskKind::kStop;
-    if (!stop && parsed.has("--json")) put(STDOUT_FILENO, "null\n");
-    return stop ? 0 : complain({ErrorCode::kNotFound, "keeper", 0, "none runs", "'cloche keeper start' starts one"}, 1);
+    if (parsed.has("--json")) put(STDOUT_FILENO, "null\n");
+    return complain({ErrorCode::kNotFound, "keeper", 0, "none runs", "'cloche keeper start' starts one"}, 1);
   }
   if (!client) return complain(client.error(), exit_code_of(client.error()));
-  auto text = client->ask(kind);
+  auto text = client->status();
   if (!text) return complain(text.error(), exit_code_of(text.error()));
-  if (kind == keeper::AskKind::kStatus) put(STDOUT_FILENO, parsed.has("--json") ? as_json(*text) : *text);
+  put(STDOUT_FILENO, parsed.has("--json") ? as_json(*text) : *text);
   return 0;
+}
+
+int stop() {
+  auto client = keeper::Client::connect(keeper::default_directory());
+  if (!client && client.error().code == ErrorCode::kNotFound) return 0;
+  if (!client) return complain(client.error(), exit_code_of(client.error()));
+  const Status stopped = client->stop();
+  return stopped ? 0 : complain(stopped.error(), exit_code_of(stopped.error()));
 }
 
 }  // namespace
@@ -97,8 +104,8 @@ int keeper_command(Words words) {
   if (parsed->has("--help")) return show_help("keeper");
   const std::string_view verb = parsed->operands.size() == 1 ? std::string_view(parsed->operands.front()) : "";
   if (verb == "start") return start(*parsed);
-  if (verb == "stop") return ask(*parsed, keeper::AskKind::kStop);
-  if (verb == "status") return ask(*parsed, keeper::AskKind::kStatus);
+  if (verb == "stop") return stop();
+  if (verb == "status") return status(*parsed);
   return usage_error({ErrorCode::kInvalidInput, "command line", 0, "keeper takes one of start, stop, status", {}},
                      "keeper");
 }

@@ -2,11 +2,14 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "keeper/place.h"
 #include "launch/encode.h"
@@ -24,6 +27,32 @@ Status send_ask(const Fd& socket, const Ask& ask, std::string_view payload) {
   message += payload;
   return sys::send_bytes(socket.get(), message.data(), message.size(), {});
 }
+
+bool wait_readable(const Fd& socket) {
+  pollfd readable{socket.get(), POLLIN, 0};
+  int ready;
+  do {
+    ready = ::poll(&readable, 1, kPatienceMs);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+// A keeper without root's rights can see only in a dumpable process which namespaces it is in. Nothing of a cell is in
+// our hands yet while we ask for one.
+class Visible {
+ public:
+  Visible() : before_(::prctl(PR_GET_DUMPABLE)) {
+    if (before_ == 0) ::prctl(PR_SET_DUMPABLE, 1);
+  }
+  ~Visible() {
+    if (before_ == 0) ::prctl(PR_SET_DUMPABLE, 0);
+  }
+  Visible(const Visible&) = delete;
+  Visible& operator=(const Visible&) = delete;
+
+ private:
+  int before_;
+};
 
 class KeeperLease : public Lease {
  public:
@@ -72,16 +101,16 @@ bool can_serve(const Plan& plan, const HostFacts& host) {
 Result<Client> Client::connect(const std::string& directory) {
   CLOCHE_TRY_ASSIGN(const Fd place, open_directory(directory, false));
   CLOCHE_TRY_ASSIGN(Fd socket, connect_in(place));
-  return Client(std::move(socket));
+  Client out(std::move(socket));
+  out.known_ = false;
+  return out;
 }
 
 Result<Client::Reply> Client::exchange(const Ask& ask, std::string_view payload) {
+  std::optional<Visible> visible;
+  if (!std::exchange(known_, true)) visible.emplace();
   CLOCHE_TRY(send_ask(*socket_, ask, payload));
-  pollfd readable{socket_->get(), POLLIN, 0};
-  int ready;
-  do {
-    ready = ::poll(&readable, 1, kPatienceMs);
-  } while (ready < 0 && errno == EINTR);
+  (void)wait_readable(*socket_);
   Reply reply;
   char buffer[kMaxAnswer];
   auto received = sys::receive_bytes(socket_->get(), buffer, sizeof buffer);
@@ -130,11 +159,20 @@ Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
   return cell;
 }
 
-Result<std::string> Client::ask(AskKind kind) {
+Result<std::string> Client::status() {
   Ask ask;
-  ask.kind = kind;
+  ask.kind = AskKind::kStatus;
   CLOCHE_TRY_ASSIGN(Reply reply, exchange(ask, {}));
   return reply.payload;
+}
+
+Status Client::stop() {
+  Ask ask;
+  ask.kind = AskKind::kStop;
+  CLOCHE_TRY(exchange(ask, {}));
+  // It hangs up after its socket's name is gone.
+  if (wait_readable(*socket_)) return {};
+  return fail(ErrorCode::kSystem, "keeper", "the keeper is still busy ending");
 }
 
 }  // namespace cloche::keeper

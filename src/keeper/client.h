@@ -26,7 +26,9 @@ class Client {
   bool connected() const { return socket_->valid(); }
   // A cell for the plan: parked, or furnished now. Any error: start one without the keeper.
   Result<Cell> take(const Plan& plan, const LaunchContext& context);
-  Result<std::string> ask(AskKind kind);  // kStatus, kStop
+  Result<std::string> status();
+  // Returns when its place is free for another.
+  Status stop();
 
  private:
   struct Reply {
@@ -37,6 +39,7 @@ class Client {
   };
   Result<Reply> exchange(const Ask& ask, std::string_view payload);
 
+  bool known_ = true;           // the keeper has looked at us, or need not
   std::shared_ptr<Fd> socket_;  // shared with the leases, which outlive the client
 };
 

@@ -1,8 +1,10 @@
 #include "keeper/place.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -41,6 +43,11 @@ Result<ucred> peer_of(const Fd& socket) {
   return peer;
 }
 
+std::unexpected<Error> nobody_here(int error) {
+  return std::unexpected(
+      Error{ErrorCode::kNotFound, "keeper", error, "no keeper runs here", "'cloche keeper start' starts one"});
+}
+
 std::string field(const std::string& status, std::string_view name) {
   const std::size_t at = status.find("\n" + std::string(name) + ":");
   if (at == std::string::npos) return {};
@@ -72,11 +79,8 @@ Result<Fd> open_directory(const std::string& path, bool make) {
   }
   const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
-    return std::unexpected(Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem,
-                                 "keeper",
-                                 errno,
-                                 "the directory " + path + " could not be opened",
-                                 {}});
+    if (errno == ENOENT) return nobody_here(ENOENT);
+    return fail_errno(errno, "keeper", "the directory " + path + " could not be opened");
   }
   Fd directory(fd);
   struct stat st{};
@@ -90,16 +94,21 @@ Result<Fd> open_directory(const std::string& path, bool make) {
 
 Result<Fd> connect_in(const Fd& directory) {
   CLOCHE_TRY_ASSIGN(Fd socket, make_socket());
+  // One that is stopped, with a full queue, must not hold us.
+  constexpr timeval kPatience{2, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   const sockaddr_un address = address_in(directory);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return std::unexpected(
-        Error{ErrorCode::kNotFound, "keeper", errno, "no keeper runs here", "'cloche keeper start' starts one"});
+    return nobody_here(errno);
   }
   CLOCHE_TRY(check_same_user(socket));
   return socket;
 }
 
 Result<Fd> listen_in(const Fd& directory) {
+  // One at a time: between bind and listen a socket looks like one that nobody listens on any more.
+  const Fd turn(::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!turn.valid() || ::flock(turn.get(), LOCK_EX) != 0) return fail_errno(errno, "keeper", "could not be locked");
   if (connect_in(directory)) {
     return fail(ErrorCode::kRefused, "keeper", "one is running already", "'cloche keeper stop' ends it");
   }
@@ -134,7 +143,7 @@ Status check_same_standing(const Fd& socket) {
   }
   CLOCHE_TRY_ASSIGN(const std::string mine, sys::read_file(ours + "status", kStatusLimit));
   CLOCHE_TRY_ASSIGN(const std::string peers, sys::read_file(theirs + "status", kStatusLimit));
-  for (const char* name : {"NoNewPrivs", "Seccomp", "CapEff", "CapBnd"}) {
+  for (const char* name : {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "CapEff", "CapBnd"}) {
     if (field(mine, name) != field(peers, name)) {
       return fail(ErrorCode::kRefused, "keeper", std::string("the other end differs in ") + name);
     }

@@ -34,6 +34,12 @@ Status send(const Fd& socket, const Answer& head, std::string_view payload, cons
   return sys::send_bytes(socket.get(), message.data(), message.size(), fds);
 }
 
+void refuse(const Fd& socket, const std::string& why) {
+  Answer refusal;
+  refusal.kind = AnswerKind::kRefused;
+  (void)send(socket, refusal, why, {});
+}
+
 }  // namespace
 
 Server::Server(HostFacts host, const ServerOptions& options)
@@ -73,7 +79,9 @@ Status Server::listen_on(Fd socket) {
 
 Status Server::serve_only(Fd socket) {
   only_one_ = true;
-  return add_client(std::move(socket));
+  CLOCHE_TRY(add_client(std::move(socket)));
+  clients_.back().checked = true;  // our parent
+  return {};
 }
 
 Status Server::stop_on(int fd) {
@@ -84,14 +92,7 @@ Status Server::stop_on(int fd) {
 void Server::accept_client() {
   const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) return;
-  Fd socket(fd);
-  if (Status same = check_same_standing(socket); !same) {
-    Answer refusal;
-    refusal.kind = AnswerKind::kRefused;
-    (void)send(socket, refusal, same.error().message, {});
-    return;
-  }
-  (void)add_client(std::move(socket));
+  (void)add_client(Fd(fd));
 }
 
 Status Server::add_client(Fd socket) {
@@ -115,6 +116,15 @@ void Server::on_message(Client& client) {
   if (!whole || ask.magic != kMagic) {
     client.gone = true;  // hung up, or of another build
     return;
+  }
+  if (!client.checked) {
+    // Not when it connected: it can be looked at while it waits for an answer (client.cc, Visible).
+    if (Status same = check_same_standing(client.socket); !same) {
+      refuse(client.socket, same.error().message);
+      client.gone = true;
+      return;
+    }
+    client.checked = true;
   }
   last_asked_ = Clock::now();
   const std::string_view payload(buffer_.data() + sizeof ask, (*received)->size - sizeof ask);
@@ -141,9 +151,7 @@ void Server::answer_take(Client& client, std::string_view wish) {
   auto loan = stopping_ ? Result<Loan>(fail(ErrorCode::kRefused, "keeper", "cloche-init was replaced: start again"))
                         : spares_->take(wish);
   if (!loan) {
-    Answer refusal;
-    refusal.kind = AnswerKind::kRefused;
-    (void)send(client.socket, refusal, loan.error().text(), {});
+    refuse(client.socket, loan.error().text());
     return;
   }
   client.borrowed.insert(loan->answer.serial);
@@ -189,6 +197,7 @@ Status Server::run() {
     // Background work gives way to whoever asks: it waits for a moment in which nobody does.
     const bool busy = std::ranges::any_of(clients_, [](const Client& c) { return !c.borrowed.empty(); });
     if (spares_->work()) deadline = busy ? Clock::now() + kPause : Clock::now();
+    if (spares_->resume() > Clock::now()) deadline = std::min(deadline, spares_->resume());
     CLOCHE_TRY(poller_->wait(deadline));
   }
   return {};

@@ -41,6 +41,7 @@ class Server {
     Fd socket;
     std::set<std::uint64_t> borrowed;
     Poller::Watch watch;
+    bool checked = false;  // that it may be served
     bool gone = false;
   };
 

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t kMaxKinds = 16;
 constexpr std::uint32_t kInsideId = 1000;
+constexpr std::chrono::seconds kPause{1};
 
 // The groups that a plan may use (client.h, can_serve), without a limit yet.
 std::vector<CgroupSetting> usual_groups(const CgroupFacts& facts) {
@@ -40,7 +41,7 @@ std::optional<std::vector<std::string>> sources_in(const std::string& spec) {
   if (spec.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, spec.data(), sizeof header);
   if (header.magic != wire::kMagic || header.total_size != spec.size() || header.leased != 1 || header.tty != 0 ||
-      header.area_offset > spec.size() ||
+      header.area_offset > spec.size() || header.area_offset < sizeof header ||
       header.step_count > (header.area_offset - sizeof header) / sizeof(wire::Step)) {
     return std::nullopt;
   }
@@ -187,11 +188,9 @@ void Spares::on_control(std::uint64_t serial) {
     spare->probe = message.probe;
     spare->state = State::kParked;
   } else {
-    // A kind of cell that cannot be prepared: whoever asks gets a blank one, and the error with it.
-    if (spare->kind != nullptr && message.kind == wire::MessageKind::kFailed) spare->kind->broken = true;
     good = false;
   }
-  if (!good) dispose(spare);
+  if (!good) give_up(spare);
 }
 
 void Spares::on_ended(std::uint64_t serial) {
@@ -201,7 +200,7 @@ void Spares::on_ended(std::uint64_t serial) {
   auto status = try_reap(spare->process);
   spare->process.pidfd.reset();
   spare->ended = true;
-  if (spare->state != State::kLent || spare->returned) dispose(spare);
+  if (spare->state != State::kLent || spare->returned) give_up(spare);
 }
 
 void Spares::done(std::uint64_t serial) {
@@ -209,6 +208,14 @@ void Spares::done(std::uint64_t serial) {
   if (spare == spares_.end() || spare->state != State::kLent) return;
   spare->returned = true;
   if (spare->ended) dispose(spare);
+}
+
+// Ended before it was of use: not to be tried again at once, for ever. Whoever asks for a kind of cell that cannot be
+// prepared gets a blank one, and the error with it.
+void Spares::give_up(Iterator spare) {
+  if (spare->state == State::kFurnishing) spare->kind->broken = true;
+  if (spare->state == State::kStarting) resume_ = Clock::now() + kPause;
+  dispose(spare);
 }
 
 void Spares::dispose(Iterator spare) {
@@ -286,16 +293,14 @@ Result<Loan> Spares::take(std::string_view wish) {
 }
 
 bool Spares::work() {
+  if (Clock::now() < resume_) return false;
   for (Kind& kind : kinds_) {
     if (kind.broken || kind.asked < 2) continue;
     const std::size_t have = count(State::kParked, &kind) + count(State::kFurnishing, &kind);
     if (have >= options_.parked) continue;
     auto blank = first(State::kBlank, nullptr);
     if (blank == spares_.end()) break;
-    if (!furnish(*blank, kind)) {
-      kind.broken = true;
-      dispose(blank);
-    }
+    if (!furnish(*blank, kind)) give_up(blank);
     return true;
   }
   std::size_t wanted = options_.blank;

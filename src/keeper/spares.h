@@ -46,8 +46,9 @@ class Spares {
   Result<Loan> take(std::string_view wish);
   // The borrower is done, or gone.
   void done(std::uint64_t serial);
-  // One piece of background work; false if there is none.
+  // One piece of background work; false if there is none, or none before resume().
   bool work();
+  Clock::time_point resume() const { return resume_; }
   // Ends what stands ready: the host is no longer what it was.
   void retire();
   // Forgets kinds of cells that nobody asked for since.
@@ -87,6 +88,7 @@ class Spares {
   Status furnish(Spare& spare, Kind& kind);
   void on_control(std::uint64_t serial);
   void on_ended(std::uint64_t serial);
+  void give_up(Iterator spare);
   void dispose(Iterator spare);
   Iterator find(std::uint64_t serial);
   Iterator first(State state, const Kind* kind);
@@ -101,6 +103,7 @@ class Spares {
   std::optional<Networks> networks_;
   std::list<Spare> spares_;
   std::list<Kind> kinds_;
+  Clock::time_point resume_{};  // no background work before
   std::uint64_t next_serial_ = 1;
   std::uint64_t served_blank_ = 0, served_parked_ = 0;
   std::string name_;  // begins the names of its groups

@@ -1,0 +1,274 @@
+"""Runs that a keeper serves: which cell they get, and that it is the one they would have got without."""
+import json
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import subprocess
+
+from cell import CGROUPS, CLOCHE, TIMEOUT, output_of
+from keeper_case import KeeperCase, lives
+
+MAGIC = 0x314B4C43
+
+
+class Keeper(KeeperCase):
+    def test_start_status_stop_and_their_codes(self):
+        self.assertEqual(self.cloche("keeper", "status").returncode, 1)
+        self.assertEqual(self.cloche("keeper", "status", "--json").stdout, b"null\n")
+        self.assertEqual(self.cloche("keeper", "stop").returncode, 0)
+        self.assertEqual(self.cloche("keeper", "dance").returncode, 2)
+        pid = self.start_keeper()
+        self.assertEqual(oct(os.stat(self.place).st_mode & 0o777), "0o700")
+        second = self.cloche("keeper", "start")
+        self.assertNotEqual(second.returncode, 0)
+        self.assertIn(b"running already", second.stderr)
+        self.assertEqual(self.status()["pid"], pid)
+        self.assertIn(f"pid {pid}\n".encode(), self.cloche("keeper", "status").stdout)
+        self.assertEqual(self.cloche("keeper", "stop").returncode, 0)
+        self.eventually(lambda: not lives(pid), "it did not stop")
+        self.assertEqual(os.listdir(self.place), [])
+
+    def test_stop_then_start_at_once(self):
+        for _ in range(10):
+            self.start_keeper()
+            self.assertEqual(self.cloche("keeper", "stop").returncode, 0)
+
+    def test_starts_at_the_same_moment_leave_one(self):
+        starts = [subprocess.Popen([CLOCHE, "keeper", "start"], env=self.env, stderr=subprocess.DEVNULL) for _ in range(8)]
+        codes = [start.wait(TIMEOUT) for start in starts]
+        self.keepers.append(self.status()["pid"])
+        self.assertEqual(codes.count(0), 1)
+
+    def test_without_a_keeper(self):
+        done = self.cloche("run", "--keeper", "always", "--", "true")
+        self.assertEqual(done.returncode, 126, done.stderr)
+        self.assertIn(b"keeper start", done.stderr)
+        self.assertEqual(self.cloche("run", "--keeper", "auto", "--", "true").returncode, 0)
+        self.assertFalse(os.path.exists(self.place))  # and none was started
+        self.assertEqual(self.cloche("run", "--keeper", "maybe", "--", "true").returncode, 126)
+
+    def test_blank_then_parked_then_never(self):
+        self.start_keeper()
+        self.park()
+        counts = self.status()
+        self.assertEqual((counts["served_blank"], counts["served_parked"], counts["kinds"]), (2, 0, 1))
+        self.parked_run("--", "true")
+        self.assertEqual(self.cloche("run", "--keeper", "never", "--", "true").returncode, 0)
+        self.assertEqual(self.cloche("run", "--", "true").returncode, 0)
+        counts = self.status()
+        self.assertEqual(counts["served_blank"] + counts["served_parked"], 4)
+        self.eventually(lambda: self.status()["lent"] == 0, "a cell was never given back")
+
+    def test_a_policy_that_a_keeper_cannot_serve(self):
+        self.start_keeper()
+        tier0 = ["--preset", "dev", "--tier", "process"]
+        done = self.run_here(*tier0, "--", "true")
+        self.assertEqual(done.returncode, 126, done.stderr)
+        self.assertEqual(self.cloche("run", *tier0, "--", "true").returncode, 0)
+        self.assertEqual(self.status()["served_blank"], 0)
+
+    def test_parked_run_is_what_was_asked_for(self):
+        self.start_keeper()
+        self.park()
+        text = "import os,sys; print(sys.argv[1:], os.environ.get('WORD'), os.getcwd(), sys.stdin.read()); " \
+               "print('other', file=sys.stderr); sys.exit(7)"
+        report = self.path("r.json")
+        done = self.parked_run("--env", "WORD=said", "--cwd", "/tmp", "--stdin", "--report", report, "--", "python3", "-c",
+                               text, "a b", "", "ü", input=b"given")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(done.stdout.decode(), "['a b', '', 'ü'] said /tmp given\n")
+        self.assertIn(b"other\n", done.stderr)
+        with open(report, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual((report["outcome"]["kind"], report["outcome"]["code"]), ("exited", 7))
+        cold, plain = self.run_report("--keeper", "never", "--", "true")
+        self.assertEqual(cold.returncode, 0)
+        self.assertEqual([(g["guarantee"], g["standing"]) for g in report["receipt"]],
+                         [(g["guarantee"], g["standing"]) for g in plain["receipt"]])
+
+    def test_program_that_is_not_there(self):
+        self.start_keeper()
+        self.park()
+        done = self.parked_run("--", "/usr/bin/no-such-program")
+        self.assertEqual(done.returncode, 126, done.stderr)
+        self.assertEqual(self.run_here("--", "true").returncode, 0)
+
+    def limited(self, options, program):
+        self.park(*options)
+        path = self.path("limited.json")
+        self.parked_run(*options, "--report", path, "--", *program)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_limits_hold_in_parked_cells(self):
+        self.start_keeper()
+        report = self.limited(["--wall", "700ms", "--grace", "100ms"], ["sh", "-c", "echo so far; sleep 60"])
+        self.assertEqual((report["outcome"]["kind"], output_of(report)), ("wall", "so far\n"))
+        self.assertEqual(self.limited(["--output", "10K"], ["yes"])["outcome"]["kind"], "output")
+        report = self.limited(["--files", "33"], ["sh", "-c", "ulimit -n"])
+        self.assertEqual(output_of(report), "33\n")
+        report = self.limited(["--disk", "1M"], ["dd", "if=/dev/zero", "of=/work/x", "bs=64k", "count=64"])
+        self.assertEqual(report["outcome"]["kind"], "disk")
+        hungry = ["python3", "-c", "x = bytearray(1 << 28); x[::4096] = x[::4096]"]
+        report = self.limited(["--memory", "64M"], hungry)
+        forks = ["python3", "-c", "import os,time\nfor i in range(200):\n  os.fork() or time.sleep(30)"]
+        crowd = self.limited(["--pids", "20"], forks)
+        if CGROUPS:
+            self.assertEqual(report["outcome"]["kind"], "oom")
+            self.assertEqual(crowd["outcome"]["kind"], "pids")
+        else:
+            self.assertNotEqual((report["outcome"]["kind"], report["outcome"]["code"]), ("exited", 0))
+            self.assertNotEqual((crowd["outcome"]["kind"], crowd["outcome"]["code"]), ("exited", 0))
+
+    def test_policy_change_gets_another_cell(self):
+        self.start_keeper()
+        secret = self.path("secret", "granted")
+        os.chmod(self.folder, 0o755)
+        self.park("--read", secret)
+        self.assertEqual(self.parked_run("--read", secret, "--", "cat", secret).stdout, b"granted")
+        before = self.status()["served_parked"]
+        done = self.run_here("--", "cat", secret)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn(b"granted", done.stdout)
+        self.assertEqual(self.status()["served_parked"], before)
+
+    def test_replaced_file_is_seen_with_its_new_content(self):
+        self.start_keeper()
+        granted = self.path("granted", "old")
+        os.chmod(self.folder, 0o755)
+        self.park("--read", granted)
+        os.rename(self.path("next", "new"), granted)
+        before = self.status()["served_parked"]
+        self.assertEqual(self.run_here("--read", granted, "--", "cat", granted).stdout, b"new")
+        self.assertEqual(self.status()["served_parked"], before)
+
+    def test_link_in_place_of_a_grant_is_refused(self):
+        self.start_keeper()
+        os.chmod(self.folder, 0o755)
+        granted, other = self.path("granted", "old"), self.path("other", "not granted")
+        self.park("--read", granted)
+        os.unlink(granted)
+        os.symlink(other, granted)
+        for when in ("always", "auto"):
+            done = self.cloche("run", "--keeper", when, "--read", granted, "--", "cat", granted)
+            self.assertEqual(done.stdout, b"")
+            self.assertIn(b"symbolic link", done.stderr)
+
+    def test_idle_keeper_ends(self):
+        pid = self.start_keeper("--idle", "1s")
+        self.assertEqual(self.run_here("--", "sleep", "2").returncode, 0)  # not while one is lent
+        self.assertTrue(lives(pid))
+        self.eventually(lambda: not lives(pid), "it did not end")
+        self.assertEqual(os.listdir(self.place), [])
+        self.assertEqual(self.cloche("run", "--", "true").returncode, 0)
+
+
+class Garbage(KeeperCase):
+    def connect(self):
+        end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(end.close)
+        end.connect(os.path.join(self.place, "keeper.sock"))
+        end.settimeout(TIMEOUT)
+        return end
+
+    def say(self, message):
+        with self.connect() as end:
+            try:
+                end.send(message)
+            except OSError:
+                pass  # larger than a socket takes, or it has hung up on us
+
+    def test_garbage_neither_crashes_nor_blocks_it(self):
+        pid = self.start_keeper()
+        head = struct.pack("<IIQ", MAGIC, 1, 0)
+        spec = struct.pack("<13I", 0x31484C43, 52, 0xFFFFFFFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)  # an area before its head
+        wish = struct.pack("<I", len(spec)) + spec + struct.pack("<II", 0, 0)
+        for message in (b"x", head[:15], b"\0" * 16, struct.pack("<IIQ", MAGIC, 99, 0), struct.pack("<IIQ", MAGIC, 2, 1),
+                        head + wish, head + b"\xff" * 100, head + b"\0" * (190 * 1024), b"y" * (150 * 1024)):
+            self.say(message)
+        chance = random.Random(7)
+        for _ in range(1000):
+            size = chance.randrange(200)
+            magic = head[:4] if chance.random() < 0.5 else b""
+            self.say(magic + chance.randbytes(size))
+        idle = [self.connect() for _ in range(50)]
+        self.assertEqual(self.status()["pid"], pid)
+        self.assertEqual(self.run_here("--", "true").returncode, 0)
+        for end in idle:
+            end.close()
+        self.eventually(lambda: self.status()["lent"] == 0, "cells stayed lent to nobody")
+
+    def take(self, end, wish=b""):
+        """One cell; returns its serial, and its control socket and pidfd as files that close themselves."""
+        end.send(struct.pack("<IIQ", MAGIC, 1, 0) + wish)
+        answer, fds, _, _ = socket.recv_fds(end, 16384, 4)
+        files = [os.fdopen(fd, "rb", closefd=True, buffering=0) for fd in fds]
+        for file in files:
+            self.addCleanup(file.close)
+        magic, kind, serial = struct.unpack_from("<IIQ", answer)
+        self.assertEqual((magic, kind, len(files)), (MAGIC, 1, 2))
+        return serial, files
+
+    def test_takes_without_use(self):
+        pid = self.start_keeper()
+        end = self.connect()
+        taken = [self.take(end) for _ in range(40)]
+        self.assertEqual(self.status()["lent"], 40)
+        other = self.connect()
+        for serial, _ in taken:  # not its own: none of its business
+            other.send(struct.pack("<IIQ", MAGIC, 2, serial))
+        for _, files in taken[:5]:
+            signal.pidfd_send_signal(files[1].fileno(), signal.SIGKILL)
+            select.select([files[1]], [], [], TIMEOUT)
+        self.assertEqual(self.run_here("--", "true").returncode, 0)
+        self.settle()
+        self.eventually(lambda: self.status()["lent"] == 40, "another client gave them back")
+        end.close()
+        for _, files in taken:
+            for file in files:
+                file.close()
+        self.eventually(lambda: self.status()["lent"] == 0, "cells stayed lent to nobody")
+        self.assertEqual(self.status()["pid"], pid)
+
+    def test_kind_that_cannot_be_parked_is_given_up(self):
+        self.start_keeper()
+        bind, area = 11, b"/x\0/no/such/place\0"
+        step = struct.pack("<HHIIII4xQQQ", bind, 0, 0, 3, 0, 0, 0, 0, 0)
+        end = 52 + len(step)
+        spec = struct.pack("<13I", 0x31484C43, end + len(area), 1, 0, 0, end, 0, 0, 0, 0, 0, 0, 1) + step + area
+        wish = struct.pack("<I", len(spec)) + spec + struct.pack("<II", 0, 0)
+        end = self.connect()
+        for _ in range(3):
+            self.take(end, wish)
+        end.close()
+        self.assertEqual(self.status()["kinds"], 1)
+        self.settle()
+        self.assertEqual((self.status()["blank"], self.status()["parked"]), (2, 0))
+        self.assertEqual(self.run_here("--", "true").returncode, 0)
+
+
+if os.geteuid() == 0:
+    class Mounts(KeeperCase):
+        """Only root's keeper can be put into a mount namespace alone."""
+
+        def test_mount_retires_what_stands_ready(self):
+            folder = self.path("data")
+            os.mkdir(folder)
+            os.chmod(self.folder, 0o755)
+            # The keeper and its clients in a mount namespace of their own; the host's stays as it is.
+            script = """set -e
+                "$0" keeper start
+                run() { "$0" run --keeper always --read "$D" -- ls "$D"; }
+                run; run
+                for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "$0" keeper status | grep -q '^parked 2' && break; done
+                mount -t tmpfs none "$D"; touch "$D/mounted"
+                run
+                "$0" keeper status | grep ^served
+                "$0" keeper stop"""
+            command = ["unshare", "-m", "sh", "-c", script, CLOCHE]
+            done = subprocess.run(command, env=dict(self.env, D=folder), capture_output=True, text=True, timeout=TIMEOUT,
+                                  check=False)
+            self.assertEqual(done.stdout, "mounted\nserved-blank 3\nserved-parked 0\n", done.stderr)
