@@ -199,8 +199,9 @@ Status Server::run() {
   while (!stopping_) {
     const auto gone = [&](Client& client) {
       if (!client.gone) return false;
-      for (const std::uint64_t serial : client.borrowed) spares_->done(serial);
       stopping_ = stopping_ || only_one_;
+      // Our parent may have hung up because we were slow, and have other runs on the way.
+      for (const std::uint64_t serial : client.borrowed) only_one_ ? spares_->done(serial) : spares_->abandon(serial);
       return true;
     };
     clients_.remove_if(gone);
