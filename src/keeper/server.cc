@@ -64,6 +64,12 @@ Result<std::unique_ptr<Server>> Server::make(HostFacts host, const ServerOptions
     return fail(ErrorCode::kRefused, "keeper", "this host cannot make cells of tier namespace",
                 "'cloche doctor' tells what is missing");
   }
+  // As few as this leave none for a cell, nor for the janitor.
+  constexpr std::size_t kFewest = 128 / 8;
+  if (share_of_descriptors() < kFewest) {
+    return fail(ErrorCode::kRefused, "keeper", "this process may open too few files, a keeper needs 128",
+                "raise the limit on open files: ulimit -n 1024");
+  }
   std::unique_ptr<Server> out(new Server(std::move(host), options));
   CLOCHE_TRY_ASSIGN(out->poller_, Poller::make());
   out->spares_ = std::make_unique<Spares>(out->host_, out->janitor_, *out->poller_, options.stock);

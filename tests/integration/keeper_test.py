@@ -234,6 +234,9 @@ class Garbage(KeeperCase):
         self.assertEqual(self.status()["pid"], pid)
 
     def test_few_descriptors_are_enough_to_refuse(self):
+        command = ["sh", "-c", 'ulimit -n 127; exec "$0" keeper start', CLOCHE]
+        self.assertNotEqual(subprocess.run(command, env=self.env, capture_output=True, timeout=TIMEOUT,
+                                           check=False).returncode, 0)
         command = ["sh", "-c", 'ulimit -n 128; exec "$0" keeper start', CLOCHE]
         self.assertEqual(subprocess.run(command, env=self.env, timeout=TIMEOUT, check=False).returncode, 0)
         pid = self.status()["pid"]
