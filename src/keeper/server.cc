@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,13 @@ namespace {
 
 constexpr std::chrono::seconds kUnusedAfter{60};
 constexpr std::chrono::milliseconds kPause{1};
+
+// Of clients, and of cells on loan: without a descriptor left, a keeper could not even refuse.
+std::size_t share_of_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  return static_cast<std::size_t>(limit.rlim_cur / 8);
+}
 
 std::string identity_of(const std::string& path) {
   struct stat st{};
@@ -44,6 +52,7 @@ void refuse(const Fd& socket, const std::string& why) {
 
 Server::Server(HostFacts host, const ServerOptions& options)
     : host_(std::move(host)), options_(options), janitor_(host_.init.value_or("")), buffer_(kMaxMessage, '\0') {
+  most_ = share_of_descriptors();
   init_identity_ = identity_of(host_.init.value_or(""));
 }
 
@@ -54,6 +63,12 @@ Result<std::unique_ptr<Server>> Server::make(HostFacts host, const ServerOptions
   if (!host.init || !host.user_namespaces || !host.mount_api) {
     return fail(ErrorCode::kRefused, "keeper", "this host cannot make cells of tier namespace",
                 "'cloche doctor' tells what is missing");
+  }
+  // As few as this leave none for a cell, nor for the janitor.
+  constexpr std::size_t kFewest = 128 / 8;
+  if (share_of_descriptors() < kFewest) {
+    return fail(ErrorCode::kRefused, "keeper", "this process may open too few files, a keeper needs 128",
+                "raise the limit on open files: ulimit -n 1024");
   }
   std::unique_ptr<Server> out(new Server(std::move(host), options));
   CLOCHE_TRY_ASSIGN(out->poller_, Poller::make());
@@ -92,7 +107,8 @@ Status Server::stop_on(int fd) {
 void Server::accept_client() {
   const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) return;
-  (void)add_client(Fd(fd));
+  Fd socket(fd);
+  if (clients_.size() < most_) (void)add_client(std::move(socket));
 }
 
 Status Server::add_client(Fd socket) {
@@ -148,8 +164,12 @@ void Server::on_message(Client& client) {
 void Server::answer_take(Client& client, std::string_view wish) {
   // After an upgrade the cells that stand ready, and this keeper, are yesterday's.
   if (identity_of(*host_.init) != init_identity_) stopping_ = true;
-  auto loan = stopping_ ? Result<Loan>(fail(ErrorCode::kRefused, "keeper", "cloche-init was replaced: start again"))
-                        : spares_->take(wish);
+  const auto try_to = [&]() -> Result<Loan> {
+    if (stopping_) return fail(ErrorCode::kRefused, "keeper", "cloche-init was replaced: start again");
+    if (spares_->counts().lent >= most_) return fail(ErrorCode::kRefused, "keeper", "too many cells are on loan");
+    return spares_->take(wish);
+  };
+  auto loan = try_to();
   if (!loan) {
     refuse(client.socket, loan.error().text());
     return;
@@ -185,8 +205,9 @@ Status Server::run() {
   while (!stopping_) {
     const auto gone = [&](Client& client) {
       if (!client.gone) return false;
-      for (const std::uint64_t serial : client.borrowed) spares_->done(serial);
       stopping_ = stopping_ || only_one_;
+      // Our parent may have hung up because we were slow, and have other runs on the way.
+      for (const std::uint64_t serial : client.borrowed) only_one_ ? spares_->done(serial) : spares_->abandon(serial);
       return true;
     };
     clients_.remove_if(gone);

@@ -65,6 +65,7 @@ class Server {
   Fd mounts_;
   Poller::Watch listener_watch_, mounts_watch_, stop_watch_;
   std::string init_identity_;
+  std::size_t most_ = 0;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_asked_ = Clock::now();
   Clock::time_point next_retirement_{};

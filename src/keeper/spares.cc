@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -208,6 +209,15 @@ void Spares::done(std::uint64_t serial) {
   if (spare == spares_.end() || spare->state != State::kLent) return;
   spare->returned = true;
   if (spare->ended) dispose(spare);
+}
+
+void Spares::abandon(std::uint64_t serial) {
+  const auto spare = find(serial);
+  if (spare == spares_.end() || spare->state != State::kLent) return;
+  // Its init hears of the engine's end by the control socket, unless it is stopped or hangs in a step. Not reaped yet:
+  // the number is still its own.
+  if (!spare->ended) ::kill(spare->process.pid, SIGKILL);
+  done(serial);
 }
 
 // Ended before it was of use: not to be tried again at once, for ever. Whoever asks for a kind of cell that cannot be

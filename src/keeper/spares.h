@@ -44,8 +44,10 @@ class Spares {
   ~Spares();
 
   Result<Loan> take(std::string_view wish);
-  // The borrower is done, or gone.
+  // The borrower is done.
   void done(std::uint64_t serial);
+  // The borrower is gone, and the cell goes too.
+  void abandon(std::uint64_t serial);
   // One piece of background work; false if there is none, or none before resume().
   bool work();
   Clock::time_point resume() const { return resume_; }

@@ -78,6 +78,16 @@ class Crash(KeeperCase):
             self.assertEqual(self.run_here("--", "true").returncode, 0)
         self.assertEqual(self.status()["pid"], pid)
 
+    def test_client_dies_while_its_init_is_stopped(self):
+        pid = self.start_keeper()
+        process, guests = self.running(mark())
+        inits = [cell for cell in children_of(pid) if children_of(cell)]
+        self.assertEqual(len(inits), 1)
+        os.kill(inits[0], signal.SIGSTOP)
+        self.kill(process.pid)
+        self.eventually(lambda: not any(map(lives, guests)), "the guest outlived its engine")
+        self.eventually(lambda: self.status()["lent"] == 0, "its cell stayed lent")
+
     def test_both_die(self):
         for first in ("keeper", "client"):
             pid = self.start_keeper()

@@ -233,6 +233,30 @@ class Garbage(KeeperCase):
         self.eventually(lambda: self.status()["lent"] == 0, "cells stayed lent to nobody")
         self.assertEqual(self.status()["pid"], pid)
 
+    def test_few_descriptors_are_enough_to_refuse(self):
+        command = ["sh", "-c", 'ulimit -n 127; exec "$0" keeper start', CLOCHE]
+        self.assertNotEqual(subprocess.run(command, env=self.env, capture_output=True, timeout=TIMEOUT,
+                                           check=False).returncode, 0)
+        command = ["sh", "-c", 'ulimit -n 128; exec "$0" keeper start', CLOCHE]
+        self.assertEqual(subprocess.run(command, env=self.env, timeout=TIMEOUT, check=False).returncode, 0)
+        pid = self.status()["pid"]
+        self.keepers.append(pid)
+        end, refused = self.connect(), False
+        for _ in range(40):
+            end.send(struct.pack("<IIQ", MAGIC, 1, 0))
+            answer, fds, _, _ = socket.recv_fds(end, 16384, 4)
+            for fd in fds:
+                self.addCleanup(os.fdopen(fd, "rb").close)
+            refused = refused or b"too many" in answer
+        self.assertTrue(refused)
+        idle = [self.connect() for _ in range(60)]
+        self.assertEqual(idle[-1].recv(1), b"")  # hung up on, not left waiting
+        self.assertEqual(self.cloche("run", "--", "true").returncode, 0)
+        for other in (end, *idle):
+            other.close()
+        self.eventually(lambda: self.cloche("keeper", "status").returncode == 0, "it serves nobody any more")
+        self.assertEqual(self.status()["pid"], pid)
+
     def test_kind_that_cannot_be_parked_is_given_up(self):
         self.start_keeper()
         bind, area = 11, b"/x\0/no/such/place\0"
