@@ -188,6 +188,7 @@ void Spares::on_control(std::uint64_t serial) {
     spare->guest = (*received)->sender;
     spare->probe = message.probe;
     spare->state = State::kParked;
+    spare->kind->failures = 0;
   } else {
     good = false;
   }
@@ -223,7 +224,7 @@ void Spares::abandon(std::uint64_t serial) {
 // Ended before it was of use: not to be tried again at once, for ever. Whoever asks for a kind of cell that cannot be
 // prepared gets a blank one, and the error with it.
 void Spares::give_up(Iterator spare) {
-  if (spare->state == State::kFurnishing) spare->kind->broken = true;
+  if (spare->state == State::kFurnishing) ++spare->kind->failures;
   if (spare->state == State::kStarting) resume_ = Clock::now() + kPause;
   dispose(spare);
 }
@@ -305,7 +306,7 @@ Result<Loan> Spares::take(std::string_view wish) {
 bool Spares::work() {
   if (Clock::now() < resume_) return false;
   for (Kind& kind : kinds_) {
-    if (kind.broken || kind.asked < 2) continue;
+    if (kind.broken() || kind.asked < 2) continue;
     const std::size_t have = count(State::kParked, &kind) + count(State::kFurnishing, &kind);
     if (have >= options_.parked) continue;
     auto blank = first(State::kBlank, nullptr);
@@ -315,7 +316,7 @@ bool Spares::work() {
   }
   std::size_t wanted = options_.blank;
   for (const Kind& kind : kinds_) {
-    if (!kind.broken && kind.asked >= 2) {
+    if (!kind.broken() && kind.asked >= 2) {
       const std::size_t have = count(State::kParked, &kind) + count(State::kFurnishing, &kind);
       wanted += options_.parked - std::min(have, options_.parked);
     }

@@ -65,7 +65,9 @@ class Spares {
     std::vector<std::string> sources;  // what of the host is mounted in such a cell
     std::uint64_t asked = 0;
     Clock::time_point last{};
-    bool broken = false;
+    unsigned failures = 0;  // in a row
+    // One may have been killed from outside; three cannot be prepared.
+    bool broken() const { return failures >= 3; }
   };
   struct Spare {
     std::uint64_t serial = 0;

@@ -72,7 +72,8 @@ void Run::settle_outcome() {
   }
   for (const OutputPump* pump : {out_pump_.get(), err_pump_.get()}) {
     if (cause_set_ || pump == nullptr || pump->lost() == 0) continue;
-    settle(OutcomeKind::kFailed, fmt::format("the guest's output could not be written: {}", std::strerror(pump->lost())));
+    settle(OutcomeKind::kFailed,
+           fmt::format("the guest's output could not be written: {}", std::strerror(pump->lost())));
     outcome.hint = "make room where the output goes";
   }
   if (!cause_set_ && ending.signal != 0)

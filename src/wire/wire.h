@@ -97,7 +97,9 @@ struct SpecHeader {
   uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which come with kGroups
   uint32_t mount_count;   // detached mounts; those that do not fit the first message follow in kFds messages
   uint32_t leased;        // 1: init's parent is a keeper, not the engine; only the control socket tells of its death
+  uint32_t reserved;      // steps follow, on eight bytes
 };
+static_assert(sizeof(SpecHeader) % alignof(Step) == 0);
 
 // What a cell's preparation spends its time on, for the report.
 enum Phase : uint32_t { kWaiting, kNames, kMounting, kLimiting, kLandlocking, kFiltering, kPhases };
