@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "init/cell.h"
 #include "init/kernel.h"
@@ -60,6 +61,27 @@ int work(void*) {
   for (;;) raw_call(SYS_exit, 0);
 }
 
+// Init's side. Should somebody have killed the helper, nobody will ever come: -1.
+int await_helper(int stage) {
+  for (;;) {
+    const int now = __atomic_load_n(&g_workshop.stage, __ATOMIC_ACQUIRE);
+    if (now != stage) return now;
+    const struct timespec patience = {0, 20'000'000};
+    syscall(SYS_futex, &g_workshop.stage, FUTEX_WAIT, stage, &patience, nullptr, 0);
+    siginfo_t ended;
+    ended.si_pid = 0;
+    const bool asked =
+        waitid(P_PID, static_cast<id_t>(g_workshop.helper), &ended, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+    const bool gone = asked && ended.si_pid == g_workshop.helper;
+    if (gone && __atomic_load_n(&g_workshop.stage, __ATOMIC_ACQUIRE) == stage) return -1;
+  }
+}
+
+int unmount_here() {
+  if (fchdir(g_workshop.old_root) != 0 || umount2(".", MNT_DETACH) != 0) return errno;
+  return chdir("/") == 0 ? 0 : errno;
+}
+
 void end_helper() {
   while (waitpid(g_workshop.helper, nullptr, __WALL) < 0 && errno == EINTR) {
   }
@@ -76,7 +98,7 @@ void begin_network(const char* how) {
 
 int enter_network() {
   if (g_workshop.given) return 0;
-  if (g_workshop.helper >= 0) wait_while(kMakingNetwork);
+  if (g_workshop.helper >= 0 && await_helper(kMakingNetwork) < 0) end_helper();
   // Without the helper, or without a /proc to take the namespace from: made here, and waited for.
   if (g_workshop.network < 0) return unshare(CLONE_NEWNET) == 0 ? 0 : errno;
   const int fd = static_cast<int>(g_workshop.network);
@@ -87,27 +109,26 @@ int enter_network() {
 
 int begin_unmount(int fd) {
   g_workshop.old_root = fd;
-  if (g_workshop.helper >= 0) {
-    wait_while(kMakingNetwork);
-    reach(kUnmounting);
-    return 0;
-  }
-  if (fchdir(fd) != 0 || umount2(".", MNT_DETACH) != 0) return errno;
-  return chdir("/") == 0 ? 0 : errno;
+  if (g_workshop.helper >= 0 && await_helper(kMakingNetwork) < 0) end_helper();
+  if (g_workshop.helper < 0) return unmount_here();
+  reach(kUnmounting);
+  return 0;
 }
 
 int finish_unmount() {
   if (g_workshop.helper < 0) return 0;
   const bool unmounting = g_workshop.old_root >= 0;
-  if (unmounting) {
-    wait_while(kUnmounting);
+  int error = 0;
+  if (!unmounting) {
+    if (await_helper(kMakingNetwork) >= 0) reach(kLeave);
+  } else if (await_helper(kUnmounting) >= 0) {
+    error = static_cast<int>(-g_workshop.unmounted);
   } else {
-    wait_while(kMakingNetwork);
-    reach(kLeave);
+    error = unmount_here();
   }
   end_helper();
   if (unmounting) close(g_workshop.old_root);
-  return static_cast<int>(-g_workshop.unmounted);
+  return error;
 }
 
 }  // namespace cloche::init

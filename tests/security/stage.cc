@@ -48,7 +48,7 @@ std::string DelegatedCgroups::name() { return fmt::format("cloche-sec-{}", ::get
 
 DelegatedCgroups::~DelegatedCgroups() {
   // After a kill of the engine its janitor may still be at work below.
-  for (int round = 0; round < 100 && !made_.empty(); ++round) {
+  for (int round = 0; round < 1000 && !made_.empty(); ++round) {
     std::erase_if(made_, [](const fs::path& dir) { return ::rmdir(dir.c_str()) == 0 || errno == ENOENT; });
     if (!made_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

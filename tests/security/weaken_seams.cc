@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <utility>
 
 #include "launch/cell.h"
 #include "launch/child/child.h"
 #include "supervise/read_back.h"
-#include "sys/channel.h"
 #include "weaken.h"
 
 namespace cloche::security {
@@ -113,14 +113,14 @@ long wrap_clone_child(const CloneArgs& args, const ChildSpec& spec) {
 
 Result<Spawned> real_spawn_janitor() asm("__real__ZN6cloche13spawn_janitorEv");
 Result<Spawned> wrap_spawn_janitor() asm("__wrap__ZN6cloche13spawn_janitorEv");
+// The other kind of janitor, which is loose-init: with init:kill it kills nobody, and still removes what is empty.
 Result<Spawned> wrap_spawn_janitor() {
-  if (!without("janitor")) return real_spawn_janitor();
-  auto channel = sys::make_channel();
-  if (!channel) return std::unexpected(channel.error());
-  static const Fd kNobody = std::move(channel->theirs);
-  Spawned nobody;
-  nobody.control = std::move(channel->ours);
-  return nobody;
+  const char* init = ::getenv("CLOCHE_INIT");
+  if (!without("janitor") || init == nullptr) return real_spawn_janitor();
+  SpawnSpec spec;
+  spec.argv = {"cloche-janitor"};
+  spec.init_path = init;
+  return spawn(spec);
 }
 
 Status real_send_go(const Plan&, Cell&) asm("__real__ZN6cloche7send_goERKNS_4PlanERNS_4CellE");
