@@ -73,7 +73,8 @@ class Judge {
       case Guarantee::kSession:
         return session();
       case Guarantee::kEngineDeath:
-        return {true, "parent-death signal set, engine seen alive afterwards"};
+        return {true, seen_.leased ? "engine seen alive at the control socket; init ends when that closes"
+                                   : "parent-death signal set, engine seen alive afterwards"};
       case Guarantee::kTreeKill:
         return tree_kill();
       case Guarantee::kIdentity:
@@ -433,6 +434,8 @@ Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen)
     if (line.standing == Standing::kAbsent) continue;
     Answer answer = judge.answer(line.guarantee);
     line.evidence = std::move(answer.evidence);
+    // A plan knows no keeper: whose child init is shows at launch.
+    if (line.guarantee == Guarantee::kEngineDeath && seen.leased) line.mechanism = "control socket, watched by init";
     if (judge.lacks_its_core(line.guarantee) || (line.standing == Standing::kHeld && !answer.holds)) {
       return fail(ErrorCode::kSystem, std::string(to_string(line.guarantee)),
                   fmt::format("the guarantee was set up, but the kernel says otherwise: {}", line.evidence),

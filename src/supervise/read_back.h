@@ -29,6 +29,7 @@ struct Inspection {
   std::string core_pattern;  // the host's
   std::uint32_t probe = 0;   // wire::ProbeBits
   std::uint32_t host_uid = 0;
+  bool leased = false;  // a keeper's cell: init's parent is not the engine
 };
 
 // Reads /proc of the process; `cgroup_files` is filled by the caller, who owns the leaf.

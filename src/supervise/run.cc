@@ -237,6 +237,7 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
   CLOCHE_TRY_ASSIGN(Inspection seen, inspect(guest, own_namespaces_));
   seen.probe = probe;
   seen.host_uid = cell_.host_uid;
+  seen.leased = cell_.process.leased;
   seen.cgroup_files = cgroup_files_;
   // The limits are worth nothing if the guest-to-be is not in the group.
   for (const auto& [controller, path] : cell_.cgroup.directories()) {

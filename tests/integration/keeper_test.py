@@ -88,6 +88,10 @@ class Keeper(KeeperCase):
         self.assertEqual(cold.returncode, 0)
         self.assertEqual([(g["guarantee"], g["standing"]) for g in report["receipt"]],
                          [(g["guarantee"], g["standing"]) for g in plain["receipt"]])
+        # Init is the keeper's child: a receipt that spoke of a parent-death signal would lie.
+        how = [{g["guarantee"]: g["mechanism"] for g in told["receipt"]}["engine-death"] for told in (report, plain)]
+        self.assertIn("control socket", how[0])
+        self.assertIn("parent-death", how[1])
 
     def test_program_that_is_not_there(self):
         self.start_keeper()
