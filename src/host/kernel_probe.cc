@@ -68,14 +68,12 @@ bool has_mount_api() {
          error_of(SYS_move_mount, -1, "", -1, "", kBadFlags) != ENOSYS;
 }
 
-bool has_capabilities() {
+bool has_capabilities(std::uint32_t needed) {
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
   if (::syscall(SYS_capget, &header, data) != 0) return false;
-  constexpr std::uint32_t kNeeded =
-      (1u << CAP_SYS_ADMIN) | (1u << CAP_SETUID) | (1u << CAP_SETGID) | (1u << CAP_SETPCAP);
-  return (data[0].effective & kNeeded) == kNeeded;
+  return (data[0].effective & needed) == needed;
 }
 
 }  // namespace
@@ -104,7 +102,9 @@ void probe_identity(HostFacts& facts) {
   facts.gid = gid[1];
   facts.set_uid_program =
       uid[0] != uid[1] || uid[2] != uid[1] || gid[0] != gid[1] || gid[2] != gid[1] || ::getauxval(AT_SECURE) != 0;
-  facts.is_root = uid[1] == 0 && has_capabilities();
+  constexpr std::uint32_t kRoot = (1u << CAP_SYS_ADMIN) | (1u << CAP_SETUID) | (1u << CAP_SETGID) | (1u << CAP_SETPCAP);
+  facts.is_root = uid[1] == 0 && has_capabilities(kRoot);
+  facts.may_trace = !facts.is_root || has_capabilities(1u << CAP_SYS_PTRACE);
   const int count = ::getgroups(0, nullptr);
   if (count <= 0) return;
   std::vector<gid_t> groups(static_cast<std::size_t>(count));

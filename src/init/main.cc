@@ -224,13 +224,6 @@ int main(int, char** argv) {
   }
   if (strcmp(name, "cloche-janitor") == 0) cloche::init::run_janitor();
   if (strcmp(name, "cloche-drop") == 0) cloche::init::run_dropped(argv + 1);
-  if (strcmp(name, "cloche-hold") == 0) {
-    // Keeps a user namespace alive until the engine has opened it.
-    char byte;
-    while (read(cloche::wire::kControlFd, &byte, 1) > 0) {
-    }
-    return 0;
-  }
   static constexpr char kText[] = "cloche-init: started by the cloche engine only; use 'cloche run'\n";
   (void)!write(2, kText, sizeof kText - 1);
   return 125;

@@ -162,7 +162,7 @@ Status Spares::furnish(Spare& spare, Kind& kind) {
   spare.identities = identities_of(kind.sources);
   CLOCHE_TRY(spare.leaf.apply(kind.wish.settings));
   CLOCHE_TRY_ASSIGN(CgroupLeaf::Doors doors, spare.leaf.open_doors());
-  CLOCHE_TRY_ASSIGN(std::vector<Fd> mounts, clone_host_mounts(kind.wish.mounts, spare.host_uid, *host_.init));
+  CLOCHE_TRY_ASSIGN(std::vector<Fd> mounts, clone_host_mounts(kind.wish.mounts, spare.host_uid));
   std::vector<int> fds;
   for (const Fd& mount : mounts) fds.push_back(mount.get());
   std::string spec = kind.wish.spec;

@@ -79,7 +79,7 @@ class CgroupV1 : public testing::Test {
   static Result<Spawned> holder_in(const CgroupLeaf& leaf) {
     CLOCHE_TRY_ASSIGN(const CgroupLeaf::Doors doors, leaf.open_doors());
     SpawnSpec spec;
-    spec.argv = {"cloche-hold"};
+    spec.argv = {"cloche-init"};
     spec.init_path = kInit;
     for (const Fd& tasks : doors.v1_tasks) spec.cgroup_tasks.push_back(tasks.get());
     auto child = spawn(spec);

@@ -1,17 +1,14 @@
 #include "launch/host_mounts.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <poll.h>
 #include <cerrno>
 #include <map>
 #include <utility>
 
-#include "launch/id_map.h"
 #include "launch/spawn.h"
 #include "sys/file.h"
 
@@ -30,32 +27,11 @@ struct MountAttr {
 
 using Owner = std::pair<uid_t, gid_t>;
 
-// A user namespace whose only purpose is its map. It lives as long as the descriptor.
-Result<Fd> make_map_namespace(const Owner& owner, std::uint32_t guest, const std::string& init_path) {
-  SpawnSpec spec;
-  spec.namespaces = CLONE_NEWUSER;
-  spec.argv = {"cloche-hold"};
-  spec.init_path = init_path;
-  CLOCHE_TRY_ASSIGN(Spawned holder, spawn(spec));
-  Status mapped = write_id_map(holder.pid, {owner.first, owner.second, guest, guest});
-  auto fd = sys::open_file("/proc/" + std::to_string(holder.pid) + "/ns/user", O_RDONLY);
-  // It ends when both ends of its socket are ours alone.
-  holder.control.reset();
-  holder.memory->theirs.reset();
-  pollfd ended{holder.pidfd.get(), POLLIN, 0};
-  while (::poll(&ended, 1, 5'000) < 0 && errno == EINTR) {
-  }
-  (void)try_reap(holder);
-  CLOCHE_TRY(mapped);
-  return fd;
-}
-
 }  // namespace
 
-Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, std::uint32_t guest_uid,
-                                          const std::string& init_path) {
+Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, std::uint32_t guest_uid) {
   std::vector<Fd> out;
-  std::map<Owner, Fd> namespaces;
+  std::map<Owner, Fd> namespaces;  // whose only purpose are their maps
   for (const HostMount& mount : mounts) {
     const std::string step = "grant " + mount.path;
     CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(mount.path));
@@ -67,7 +43,7 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
     Fd owner_fd(tree);
     const Owner owner{st.st_uid, st.st_gid};
     if (!namespaces.contains(owner)) {
-      CLOCHE_TRY_ASSIGN(Fd map, make_map_namespace(owner, guest_uid, init_path));
+      CLOCHE_TRY_ASSIGN(Fd map, make_user_namespace({owner.first, owner.second, guest_uid, guest_uid}));
       namespaces.emplace(owner, std::move(map));
     }
     MountAttr attr{kAttrIdmap, 0, 0, static_cast<std::uint64_t>(namespaces.at(owner).get())};

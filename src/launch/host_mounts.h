@@ -13,7 +13,6 @@
 
 namespace cloche {
 
-Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, std::uint32_t guest_uid,
-                                          const std::string& init_path);
+Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, std::uint32_t guest_uid);
 
 }  // namespace cloche

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "launch/id_map.h"
 #include "sys/channel.h"
 #include "sys/file.h"
 #include "wire/wire.h"
@@ -224,6 +225,33 @@ Result<Spawned> spawn_janitor() {
   out.pidfd = Fd(pidfd);
   out.control = std::move(channel.ours);
   return out;
+}
+
+Result<Fd> make_user_namespace(const IdMap& map) {
+  CLOCHE_TRY_ASSIGN(ChildStack stack, ChildStack::make());
+  HolderSpec spec;
+  CloneArgs args{};
+  int pidfd = -1;
+  args.flags = CLONE_NEWUSER | CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PIDFD;
+  args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  args.stack = reinterpret_cast<std::uint64_t>(stack.base());
+  args.stack_size = ChildStack::kSize;
+  long pid;
+  {
+    BlockSignals guard;
+    pid = clone_holder(args, spec);
+  }
+  if (pid < 0) {
+    const int error = static_cast<int>(-pid);
+    return fail_errno(error, "clone3", "could not make a user namespace", hint_for_clone(error));
+  }
+  Spawned holder;  // it has ended; until it is reaped it still has its place in /proc, where the map is written
+  holder.pid = static_cast<pid_t>(pid);
+  holder.pidfd = Fd(pidfd);
+  if (spec.fd < 0) return fail_errno(-spec.fd, "open /proc/self/ns/user", "could not be opened");
+  Fd made(spec.fd);
+  CLOCHE_TRY(write_id_map(holder.pid, map));
+  return made;
 }
 
 Error spawn_failure(int failure, int error) {

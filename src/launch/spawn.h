@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "launch/child/child.h"
+#include "launch/id_map.h"
 
 namespace cloche {
 
@@ -77,6 +78,9 @@ Result<Spawned> spawn(const SpawnSpec& spec);
 // A janitor in this program's own memory (launch/janitor.h); what it reads is never freed. Never killed: it ends when
 // its socket closes.
 Result<Spawned> spawn_janitor();
+
+// A user namespace without a process, only for its map. It lives as long as the descriptor.
+Result<Fd> make_user_namespace(const IdMap& map);
 
 // What a kFailed message of the child means: a wire::Failure and an errno.
 Error spawn_failure(int failure, int error);

@@ -34,7 +34,7 @@ class Spawn : public testing::Test {
 
   static SpawnSpec holder() {
     SpawnSpec spec;
-    spec.argv = {"cloche-hold"};
+    spec.argv = {"cloche-init"};
     spec.init_path = kInit;
     return spec;
   }

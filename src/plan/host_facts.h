@@ -46,6 +46,7 @@ struct HostFacts {
   std::uint32_t gid = 0;
   std::uint32_t supplementary_groups = 0;  // how many the engine carries
   bool is_root = false;                    // effective uid 0 with CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP
+  bool may_trace = true;                   // an ordinary user may look into its own cells; root needs CAP_SYS_PTRACE
   bool set_uid_program = false;            // real and effective ids differ, or AT_SECURE
   bool in_container = false;
   unsigned cpus = 1;                // this process may use

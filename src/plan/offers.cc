@@ -304,6 +304,9 @@ std::optional<Obstacle> obstacle(Backend backend, const HostFacts& host) {
   }
   if (backend == Backend::kBwrap) {
     if (!host.bwrap) return Obstacle{"bwrap is not installed", hints::no_bwrap()};
+    if (host.is_root && !host.may_trace) {
+      return Obstacle{"as root, what bwrap made cannot be looked at without CAP_SYS_PTRACE", hints::native()};
+    }
     return std::nullopt;
   }
   if (!host.mount_api) {

@@ -208,6 +208,9 @@ TEST(Obstacle, X2_EachCauseNamesItselfAndItsRemedy) {
   few_files.open_files = 127;
   HostFacts no_bwrap = samples::stock_user();
   no_bwrap.bwrap.reset();
+  HostFacts root_who_may_not_trace = samples::stock_user();
+  root_who_may_not_trace.is_root = true;
+  root_who_may_not_trace.may_trace = false;
   HostFacts set_uid = samples::stock_user();
   set_uid.set_uid_program = true;
   const struct {
@@ -218,6 +221,7 @@ TEST(Obstacle, X2_EachCauseNamesItselfAndItsRemedy) {
   } cases[] = {
       {Backend::kNamespace, no_init, "cloche-init", "CLOCHE_INIT"},
       {Backend::kBwrap, no_bwrap, "bwrap", "apt install bubblewrap"},
+      {Backend::kBwrap, root_who_may_not_trace, "CAP_SYS_PTRACE", "use backend native"},
       {Backend::kProcess, few_files, "127 files", "ulimit -n"},
       {Backend::kNone, set_uid, "set-uid", "set-uid"},
       {Backend::kNamespace, samples::without_user_namespaces("kernel.unprivileged_userns_clone is 0"),

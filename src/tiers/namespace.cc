@@ -13,7 +13,7 @@ constexpr std::uint64_t kNetwork = CLONE_NEWNET;
 Status send_steps(const Plan& plan, const LaunchContext& context, Cell& cell) {
   std::vector<Fd> mounts;
   if (!plan.host_mounts.empty()) {
-    CLOCHE_TRY_ASSIGN(mounts, clone_host_mounts(plan.host_mounts, cell.host_uid, *context.host.init));
+    CLOCHE_TRY_ASSIGN(mounts, clone_host_mounts(plan.host_mounts, cell.host_uid));
   }
   return send_spec(plan, context, cell, mounts);
 }

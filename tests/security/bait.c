@@ -1,6 +1,6 @@
 // Lays out on the host what each victim would reach if its wall were missing, then runs a command among it:
-//   bait --dir DIR [--uid UID] [--groups] [--subreaper] [--tty] [--evil-dev symlink|wrong] [--evil-proc] -- COMMAND
-//   ARGS...
+//   bait --dir DIR [--uid UID] [--groups] [--subreaper] [--tty] [--evil-dev symlink|wrong] [--evil-proc]
+//        [--lacking trace|cgroups] -- COMMAND ARGS...
 // The command inherits open descriptors, ignored and blocked signals, a full environment with loader hooks, a session
 // keyring with a key in it and, as root, supplementary groups and a shared mount tree. BAIT_* variables tell a victim
 // where to look. DIR belongs to the caller, who removes it. Exits with the command's code, 128+signal if it was killed.
@@ -31,6 +31,7 @@ struct options {
   int evil_proc;
   int subreaper;  // orphans come here, where nobody reaps them
   int groups;     // an ordinary user with supplementary groups; root has them anyway
+  const char* lacking;  // what root does not have, as in many a container: the right to trace, or cgroups
 };
 
 static void die(const char* what) {
@@ -128,6 +129,11 @@ static void prepare_as_root(const struct options* options) {
   static const gid_t groups[] = {4, 20, 27};
   if (setgroups(options->uid && !options->groups ? 0 : 3, groups) < 0) die("setgroups");
   if (options->evil_proc) spoil_proc(options);
+  if (options->lacking != NULL && strcmp(options->lacking, "trace") == 0) {
+    if (prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0) < 0) die("drop the right to trace");
+  } else if (options->lacking != NULL) {
+    if (umount2("/sys/fs/cgroup", MNT_DETACH) < 0) die("take the cgroups away");
+  }
 }
 
 static void listen_at(const char* path, int abstract) {
@@ -240,6 +246,8 @@ static int parse(int argc, char** argv, struct options* options) {
       options->uid = strtol(argv[++i], NULL, 10);
     else if (strcmp(argv[i], "--evil-dev") == 0 && i + 1 < argc)
       options->evil_dev = argv[++i];
+    else if (strcmp(argv[i], "--lacking") == 0 && i + 1 < argc)
+      options->lacking = argv[++i];
     else if (strcmp(argv[i], "--tty") == 0)
       options->tty = 1;
     else if (strcmp(argv[i], "--evil-proc") == 0)
@@ -253,7 +261,7 @@ static int parse(int argc, char** argv, struct options* options) {
   }
   fprintf(stderr,
           "usage: bait --dir DIR [--uid UID] [--groups] [--subreaper] [--tty] [--evil-dev symlink|wrong] [--evil-proc] "
-          "-- COMMAND...\n");
+          "[--lacking trace|cgroups] -- COMMAND...\n");
   exit(120);
 }
 
@@ -267,7 +275,7 @@ int main(int argc, char** argv) {
   chmod(in_dir(&options, "write"), 0777);
   put(in_dir(&options, "secret"), "secret of the host\n", 0644);
   put(in_dir(&options, "read/file"), "granted for reading\n", 0644);
-  if (geteuid() != 0 && (options.evil_proc || options.evil_dev != NULL || options.uid)) die("this needs root");
+  if (geteuid() != 0 && (options.evil_proc || options.evil_dev != NULL || options.lacking != NULL || options.uid)) die("this needs root");
   if (geteuid() == 0) {
     static const char* const owned[] = {"", "read", "write", "secret", "read/file"};
     for (size_t i = 0; i < 5 && options.uid; ++i)

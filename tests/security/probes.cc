@@ -17,8 +17,9 @@ std::vector<std::string> Site::command(const std::vector<std::string>& options, 
                                        const std::vector<std::string>& args) const {
   return stage.cloche_run(cellar, options, victim, args, without);
 }
-Running Site::start(const std::vector<std::string>& options, const std::string& mode) const {
-  return Running::start(stage.among_bait({}, command(options, "00_linger", {token, mode})), stage.environment());
+Running Site::start(const std::vector<std::string>& options, const std::string& mode,
+                    const std::vector<std::string>& bait) const {
+  return Running::start(stage.among_bait(bait, command(options, "00_linger", {token, mode})), stage.environment());
 }
 Ended Site::end(const std::vector<std::string>& command, const std::vector<std::string>& bait) const {
   return run(stage.among_bait(bait, command), stage.environment());
@@ -108,29 +109,38 @@ Finding nothing_stays_behind(const Site& site) {
   return left.empty() ? held() : breached("a cgroup outlives the run: " + left.front());
 }
 
+// Root as it is in many a container: what an ordinary user lacks anyway has to be taken from it.
+std::vector<std::string> lacking(Lane lane, const char* what) {
+  return lane == Lane::kRoot ? std::vector<std::string>{"--lacking", what} : std::vector<std::string>{};
+}
+
 Finding engine_is_not_dumpable(const Site& site) {
-  Running running = site.start({}, "idle");
+  const auto bait = lacking(site.lane, "trace");
+  Running running = site.start({}, "idle", bait);
   if (!running.saw("READY")) return cannot(running.finish().output);
   // Its own stage: the first bait's directory is in use.
   const Stage second(site.lane);
   const pid_t engine = site.engine();
   const Ended ended =
-      run(second.among_bait({}, {second.victim("25_trace_engine"), std::to_string(engine)}), second.environment());
+      run(second.among_bait(bait, {second.victim("25_trace_engine"), std::to_string(engine)}), second.environment());
   (void)kill_one(engine);
   if (ended.code == 1) return breached(ended.output);
-  return ended.code == 0 ? held() : cannot(ended.output);
+  return ended.code == 0 ? held() : cannot(fmt::format("code {}, {}", ended.code, ended.output));
 }
 
 Finding refuses_to_run_set_uid(const Site& site) {
   if (::geteuid() != 0) return cannot("fact missing: only root can make a set-uid copy of the engine");
   const std::string engine = site.stage.engine(site.without);
-  const std::string init = site.stage.path("bin/cloche-init");  // root's, too, or root would not trust it
-  if (::chown(init.c_str(), 0, 0) != 0 || ::chown(engine.c_str(), 0, 0) != 0 || ::chmod(engine.c_str(), 04755) != 0) {
+  const std::string init = site.stage.path("bin/cloche-init");  // the same owner's, or the engine would not trust it
+  const uid_t owner = site.lane == Lane::kRoot ? kUserLaneUid : 0;  // never the caller, who would gain nothing
+  if (::chown(init.c_str(), owner, owner) != 0 || ::chown(engine.c_str(), owner, owner) != 0 ||
+      ::chmod(engine.c_str(), 04755) != 0) {
     return cannot("chmod");
   }
-  const Ended ended = site.end(site.command({}, "17_no_new_privs", {}));
-  if (ended.code == 0) return breached("a set-uid engine ran the guest");
-  return ended.code == 126 ? held() : cannot(ended.output);
+  // Its owner may have no cgroups, which is not what it shall be refused for.
+  const Ended ended = site.end(site.command({"--set", "limits.mode=best-effort"}, "17_no_new_privs", {}));
+  if (ended.code == 0 || ended.code == 125) return breached("a set-uid engine went on to make a cell");
+  return ended.code == 126 ? held(ended.output) : cannot(fmt::format("code {}, {}", ended.code, ended.output));
 }
 
 Finding pivots_instead_of_chroot(const Site& site) {
@@ -186,13 +196,14 @@ Finding limits_kill_every_descendant(const Site& site) {
 Finding missing_features_refuse_or_are_reported(const Site& site) {
   auto extra = site.stage.environment();
   extra["CLOCHE_CGROUP"] = "no-such-delegation";
+  const auto bait = lacking(site.lane, "cgroups");
   auto command = site.command({"--set", "limits.mode=require"}, "17_no_new_privs", {});
-  const Ended strict = run(site.stage.among_bait({}, command), extra);
+  const Ended strict = run(site.stage.among_bait(bait, command), extra);
   if (strict.code == 0) return breached("it ran although a limit that was required could not be set");
   if (strict.code != 126) return cannot(fmt::format("code {}, {}", strict.code, strict.output));
   const std::string report = site.stage.path("home/report.json");
   command = site.command({"--set", "limits.mode=best-effort", "--report", report}, "17_no_new_privs", {});
-  const Ended lax = run(site.stage.among_bait({}, command), extra);
+  const Ended lax = run(site.stage.among_bait(bait, command), extra);
   if (lax.code != 0) return cannot(lax.output);
   const auto told = report_at(report);
   if (!told) return cannot("there is no report");
@@ -270,10 +281,9 @@ const std::vector<Probe>& table() {
        cell_dies_with_its_init},
       {{.number = 16, .variant = "outside", .removals = {kNoTree}, .process_removals = {kNoTreeOnTierZero}},
        nothing_stays_behind},
-      // Root may look into every process, so there is nothing to hold for it.
-      {{.number = 25, .user_only = true, .no_process = kOneEngine, .removals = {{"dumpable"}}}, engine_is_not_dumpable},
-      {{.number = 26, .user_only = true, .no_process = kSetUidElsewhere, .removals = {{"set-uid"}}},
-       refuses_to_run_set_uid},
+      {{.number = 25, .no_bwrap = kOneEngine, .no_process = kOneEngine, .removals = {{"dumpable"}}},
+       engine_is_not_dumpable},
+      {{.number = 26, .no_process = kSetUidElsewhere, .removals = {{"set-uid"}}}, refuses_to_run_set_uid},
       {{.number = 28, .no_process = kNoNamespaces, .removals = {{"chroot", "init:pivot"}}}, pivots_instead_of_chroot},
       {{.number = 33, .no_process = "there are no id maps to write", .removals = {{"proc-magic"}}},
        writes_only_to_a_real_proc},
@@ -282,11 +292,7 @@ const std::vector<Probe>& table() {
         .process_removals = {{"filter", "landlock"}}},
        cells_cannot_reach_each_other},
       {{.number = 61, .removals = {kNoTree}, .process_removals = {kNoTreeOnTierZero}}, limits_kill_every_descendant},
-      // Root has every feature; the ordinary user's cgroups can be taken away.
-      {{.number = 62,
-        .user_only = true,
-        .removals = {{"refusal"}, {"weakenings"}},
-        .process_removals = {{"refusal"}, {"weakenings"}}},
+      {{.number = 62, .removals = {{"refusal"}, {"weakenings"}}, .process_removals = {{"refusal"}, {"weakenings"}}},
        missing_features_refuse_or_are_reported},
       {{.number = 63,
         .removals = {{"no-new-privs", "landlock", "filter"}, {"capabilities"}},

@@ -30,7 +30,8 @@ struct Site {
 
   std::vector<std::string> command(const std::vector<std::string>& options, const std::string& victim,
                                    const std::vector<std::string>& args) const;
-  Running start(const std::vector<std::string>& options, const std::string& mode) const;
+  Running start(const std::vector<std::string>& options, const std::string& mode,
+                const std::vector<std::string>& bait = {}) const;
   Ended end(const std::vector<std::string>& command, const std::vector<std::string>& bait = {}) const;
   pid_t engine() const;
   // What is killed goes at once, but on a busy host "at once" can take a while. Where the guarantee was taken out there

@@ -115,6 +115,13 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
   for (;;) raw_call(SYS_exit_group, code);
 }
 
+[[noreturn]] CLOCHE_NO_SANITIZE void run_holder(const void* argument) {
+  auto* spec = const_cast<HolderSpec*>(static_cast<const HolderSpec*>(argument));
+  spec->fd = static_cast<int>(
+      raw_call(SYS_openat, AT_FDCWD, address("/proc/self/ns/user"), static_cast<long>(O_RDONLY | O_CLOEXEC)));
+  for (;;) raw_call(SYS_exit, 0);
+}
+
 // Either call returns twice, and the second time on another stack: so the child's first instructions are ours.
 using Entry = void (*)(const void*);
 
@@ -175,5 +182,7 @@ long clone_child(const CloneArgs& args, const ChildSpec& spec) { return clone_ei
 long clone_janitor(const CloneArgs& args, const JanitorSpec& spec) {
   return clone_either_way(args, run_janitor, &spec);
 }
+
+long clone_holder(const CloneArgs& args, HolderSpec& spec) { return clone_either_way(args, run_holder, &spec); }
 
 }  // namespace cloche

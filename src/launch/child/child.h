@@ -44,4 +44,12 @@ struct JanitorSpec {
 };
 long clone_janitor(const CloneArgs& args, const JanitorSpec& spec);
 
+// A process that opens its own user namespace into the caller's descriptors and ends: it shares memory and descriptors
+// with the caller, who waits for it (CLONE_VFORK). Nobody else could open the namespace of a process that is not
+// dumpable without the right to trace it.
+struct HolderSpec {
+  int fd = -1;  // the namespace, or a negative errno
+};
+long clone_holder(const CloneArgs& args, HolderSpec& spec);
+
 }  // namespace cloche

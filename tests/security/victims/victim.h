@@ -24,6 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
+// <linux/capability.h> is not at hand for every C library.
+#define CAP_SYS_PTRACE 19
+
 // Numbers that older C libraries lack; 424 and up are the same on every architecture.
 #define NR_pidfd_send_signal 424
 #define NR_io_uring_setup 425
