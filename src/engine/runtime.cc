@@ -162,6 +162,14 @@ void Runtime::State::loop() {
     });
     if (watch) wake_watch = std::move(*watch);
   }
+  Poller::Watch orders_watch;
+  if (supervisor && keeper) {
+    auto watch = (*supervisor)->poller().watch(keeper->descriptor(), EPOLLIN, [&](std::uint32_t) {
+      keeper->receive_orders();
+      if (!keeper->connected()) orders_watch.reset();
+    });
+    if (watch) orders_watch = std::move(*watch);
+  }
   for (;;) {
     std::deque<Job> jobs;
     {
@@ -178,7 +186,12 @@ void Runtime::State::loop() {
         job.handle->finish(refusal(plain, job.policy.value(), supervisor.error()));
       }
     }
-    if (!supervisor || !(*supervisor)->step(Clock::time_point::max())) {
+    auto until = Clock::time_point::max();
+    if (keeper && jobs.empty()) {
+      keeper->top_up();
+      until = keeper->tidy(Clock::now());
+    }
+    if (!supervisor || !(*supervisor)->step(until)) {
       eventfd_t ignored = 0;
       ::eventfd_read(wake.get(), &ignored);  // blocks: nothing can run, so only new jobs matter
     }
@@ -215,6 +228,7 @@ std::expected<std::unique_ptr<Runtime>, std::string> Runtime::create(const Runti
     if (!started) return std::unexpected(started.error().text());
     state.keeper_pid = started->pid;
     state.keeper = std::make_shared<keeper::Client>(std::move(started->socket));
+    if (options.keeper_parked > 0) state.keeper->keep_at_hand(options.keeper_parked);
   }
   state.wake = Fd(::eventfd(0, EFD_CLOEXEC));
   if (!state.wake.valid()) return std::unexpected("no descriptor left for the runtime");

@@ -24,6 +24,7 @@ int g_parent[kMaxTree];
 bool g_ours[kMaxTree];
 int g_guest = -1;
 bool g_guest_ended = false;
+uint64_t g_started = 0;
 
 // The parent of a process, from /proc/PID/stat: the field after the last ')', since a name may contain anything.
 int parent_of(int proc, const char* pid) {
@@ -75,16 +76,23 @@ int signal_descendants(int signal) {
   return signalled;
 }
 
-void tell_exit(int status);
+void tell_exit(int status, bool alone);
 
 // Takes every child that has ended; the guest's end is told to the engine, whoever asked.
 void reap() {
   int status = 0;
-  for (int pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+  int guest_status = 0;
+  bool ended = false;
+  int pid;
+  while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
     if (pid != g_guest) continue;
-    g_guest_ended = true;
-    tell_exit(status);
+    ended = true;
+    guest_status = status;
   }
+  if (!ended) return;
+  g_guest_ended = true;
+  // Orphans of a pid namespace are its first process's children, so without a child there is nobody.
+  tell_exit(guest_status, pid < 0 && errno == ECHILD && getpid() == 1);
 }
 
 void signal_tree(int signal) {
@@ -123,7 +131,7 @@ uint64_t microseconds(const struct timeval& t) {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000 + static_cast<uint64_t>(t.tv_usec);
 }
 
-void tell_exit(int status) {
+void tell_exit(int status, bool alone) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
   wire::Message message;
@@ -131,6 +139,8 @@ void tell_exit(int status) {
   message.kind = wire::MessageKind::kExited;
   message.status = status;
   message.stamp = now();
+  message.started = g_started;
+  if (alone) message.probe |= wire::kAlone;
   struct statfs scratch;
   if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic &&
       (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
@@ -139,6 +149,14 @@ void tell_exit(int status) {
   message.cpu_user_us = microseconds(usage.ru_utime);
   message.cpu_system_us = microseconds(usage.ru_stime);
   message.max_rss_kib = static_cast<uint64_t>(usage.ru_maxrss);
+  send_message(message, -1);
+}
+
+void tell_start() {
+  wire::Message message;
+  memset(&message, 0, sizeof message);
+  message.kind = wire::MessageKind::kStarted;
+  message.started = g_started;
   send_message(message, -1);
 }
 
@@ -157,16 +175,21 @@ void watch(int guest_pid) {
   for (int fd = 0; fd < 3; ++fd) dup2(wire::kControlFd, fd);
   syscall(kSysCloseRange, wire::kControlFd + 1, ~0u, 0);
   child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-  wire::Message message;
-  memset(&message, 0, sizeof message);
-  message.kind = wire::MessageKind::kStarted;
-  message.stamp = now();
-  send_message(message, -1);
+  g_started = now();
+  // The engine has nothing to do when the guest starts, so it is not woken: it hears of it with the end, or when there
+  // is time.
+  constexpr int kSoonMs = 20;
+  bool told = false;
   for (;;) {
     reap();
     if (g_guest_ended) finish(0);
     struct pollfd events[2] = {{wire::kControlFd, POLLIN, 0}, {child_fd, POLLIN, 0}};
-    if (poll(events, 2, -1) < 0 && errno != EINTR) finish(125);
+    const int ready = poll(events, 2, told ? -1 : kSoonMs);
+    if (ready < 0 && errno != EINTR) finish(125);
+    if (ready == 0) {
+      tell_start();
+      told = true;
+    }
     if ((events[1].revents & POLLIN) != 0) {
       struct signalfd_siginfo info;
       while (read(child_fd, &info, sizeof info) > 0) {
@@ -174,6 +197,7 @@ void watch(int guest_pid) {
     }
     if (events[0].revents == 0) continue;
     uint32_t none = 0;
+    wire::Message message;
     if (receive_message(message, nullptr, 0, none) != 0) finish(125);  // the engine is gone
     if (message.kind == wire::MessageKind::kTerminate) signal_tree(message.number);
   }

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,34 +107,46 @@ Result<Client> Client::connect(const std::string& directory) {
   return out;
 }
 
+Status Client::no_answer() {
+  // What it says later would answer another question. Not closed: somebody may watch the descriptor.
+  broken_ = true;
+  ::shutdown(socket_->get(), SHUT_RDWR);
+  return fail(ErrorCode::kSystem, "keeper", "the keeper did not answer", "'cloche keeper stop' and start it again");
+}
+
+Result<std::optional<Client::Reply>> Client::receive() {
+  Reply reply;
+  char buffer[kMaxAnswer];
+  auto received = sys::receive_bytes(socket_->get(), buffer, sizeof buffer);
+  if (received && !*received) return std::nullopt;
+  const bool whole = received && (*received)->size >= sizeof reply.head;
+  if (whole) std::memcpy(&reply.head, buffer, sizeof reply.head);
+  if (!whole || reply.head.magic != kMagic) return std::unexpected(no_answer().error());
+  reply.payload.assign(buffer + sizeof reply.head, (*received)->size - sizeof reply.head);
+  reply.control = std::move((*received)->fd);
+  reply.pidfd = std::move((*received)->second);
+  return reply;
+}
+
 Result<Client::Reply> Client::exchange(const Ask& ask, std::string_view payload) {
   std::optional<Visible> visible;
   if (!std::exchange(known_, true)) visible.emplace();
   CLOCHE_TRY(send_ask(*socket_, ask, payload));
-  (void)wait_readable(*socket_);
-  Reply reply;
-  char buffer[kMaxAnswer];
-  auto received = sys::receive_bytes(socket_->get(), buffer, sizeof buffer);
-  const bool whole = received && *received && (*received)->size >= sizeof reply.head;
-  if (whole) std::memcpy(&reply.head, buffer, sizeof reply.head);
-  if (!whole || reply.head.magic != kMagic) {
-    // What it says later would answer another question.
-    socket_->reset();
-    return fail(ErrorCode::kSystem, "keeper", "the keeper did not answer", "'cloche keeper stop' and start it again");
+  while (wait_readable(*socket_)) {
+    CLOCHE_TRY_ASSIGN(std::optional<Reply> reply, receive());
+    if (!reply) continue;
+    if (reply->head.kind == AnswerKind::kReserved) {
+      deliver(std::move(*reply));
+    } else if (reply->head.kind == AnswerKind::kRefused) {
+      return fail(ErrorCode::kRefused, "keeper", "the keeper refused: " + reply->payload);
+    } else {
+      return std::move(*reply);
+    }
   }
-  reply.payload.assign(buffer + sizeof reply.head, (*received)->size - sizeof reply.head);
-  reply.control = std::move((*received)->fd);
-  reply.pidfd = std::move((*received)->second);
-  if (reply.head.kind == AnswerKind::kRefused) {
-    return fail(ErrorCode::kRefused, "keeper", "the keeper refused: " + reply.payload);
-  }
-  return reply;
+  return std::unexpected(no_answer().error());
 }
 
-Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
-  Ask ask;
-  ask.kind = AskKind::kTake;
-  CLOCHE_TRY_ASSIGN(Reply reply, exchange(ask, wish_for(plan)));
+Result<Cell> Client::take_over(Reply reply) {
   auto groups = decode_groups(reply.payload);
   if (!groups || !reply.control.valid() || !reply.pidfd.valid()) {
     return fail(ErrorCode::kSystem, "keeper", "the keeper sent no cell");
@@ -144,19 +157,71 @@ Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
   cell.process.pidfd = std::move(reply.pidfd);
   cell.process.control = std::move(reply.control);
   cell.host_uid = reply.head.host_uid;
-  cell.cgroup = CgroupLeaf::borrow(context.host.cgroup.version, *groups);
+  cell.cgroup = CgroupLeaf::borrow(cgroups_, *groups);
   cell.lease = std::make_unique<KeeperLease>(socket_, reply.head.serial, std::move(*groups));
-  if (reply.head.kind == AnswerKind::kParked) {
+  if (reply.head.kind != AnswerKind::kBlank) cell.parked = Parked{reply.head.guest, reply.head.probe};
+  return cell;
+}
+
+Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
+  cgroups_ = context.host.cgroup.version;
+  const std::string wish = wish_for(plan);
+  std::optional<Cell> cell;
+  if (shelf_) cell = shelf_->take(plan, wish, context.pass_stdin);
+  const bool at_hand = cell.has_value();
+  if (!at_hand) {
+    Ask ask;
+    ask.kind = AskKind::kTake;
+    CLOCHE_TRY_ASSIGN(Reply reply, exchange(ask, wish));
+    CLOCHE_TRY_ASSIGN(cell, take_over(std::move(reply)));
+  }
+  if (cell->parked) {
     // Mounted already; but a link that was planted since must not pass for what was granted.
     for (const std::string& path : plan.grants) {
       if (auto place = sys::open_without_symlinks(path); !place) return std::unexpected(place.error());
     }
-    cell.parked = Parked{reply.head.guest, reply.head.probe};
   } else {
-    CLOCHE_TRY(furnish(plan, context, cell));
+    CLOCHE_TRY(furnish(plan, context, *cell));
   }
-  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
-  return cell;
+  if (!at_hand) CLOCHE_TRY(make_stdio(*cell, context.pass_stdin));
+  return std::move(*cell);
+}
+
+void Client::deliver(Reply reply) {
+  if (!shelf_) return;
+  const std::uint64_t order = reply.head.order;
+  const std::uint64_t identities = reply.head.identities;
+  std::optional<Cell> cell;
+  if (reply.control.valid()) {
+    if (auto taken = take_over(std::move(reply))) cell = std::move(*taken);
+  }
+  shelf_->deliver(order, std::move(cell), identities);
+}
+
+void Client::top_up() {
+  while (shelf_ && connected()) {
+    const auto order = shelf_->next_order();
+    if (!order) return;
+    Ask ask;
+    ask.kind = AskKind::kReserve;
+    ask.serial = order->serial;
+    if (!send_ask(*socket_, ask, order->wish)) return;
+  }
+}
+
+void Client::receive_orders() {
+  while (connected()) {
+    auto reply = receive();
+    if (!reply || !*reply) return;
+    if ((*reply)->head.kind == AnswerKind::kReserved) deliver(std::move(**reply));
+  }
+}
+
+Clock::time_point Client::tidy(Clock::time_point now) {
+  constexpr std::chrono::seconds kUnusedAfter{60};
+  if (!shelf_) return Clock::time_point::max();
+  shelf_->retire_unused(now - kUnusedAfter);
+  return shelf_->empty() ? Clock::time_point::max() : now + kUnusedAfter / 4;
 }
 
 Result<std::string> Client::status() {

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "keeper/protocol.h"
+#include "keeper/shelf.h"
 #include "launch/cell.h"
 #include "plan/plan.h"
 
@@ -23,7 +24,17 @@ class Client {
   // To one that was started with the other end of this socket.
   explicit Client(Fd socket) : socket_(std::make_shared<Fd>(std::move(socket))) {}
 
-  bool connected() const { return socket_->valid(); }
+  // From now on up to so many cells of each kind are kept at hand (shelf.h), as long as top_up is called.
+  void keep_at_hand(std::size_t most) { shelf_ = std::make_unique<Shelf>(most); }
+  // Between runs: orders what was used up.
+  void top_up();
+  // When descriptor() is readable: takes what was ordered.
+  void receive_orders();
+  int descriptor() const { return socket_->get(); }
+  // Puts away what lay unused; when there may be more to put away.
+  Clock::time_point tidy(Clock::time_point now);
+
+  bool connected() const { return !broken_; }
   // A cell for the plan: parked, or furnished now. Any error: start one without the keeper.
   Result<Cell> take(const Plan& plan, const LaunchContext& context);
   Result<std::string> status();
@@ -38,9 +49,17 @@ class Client {
     Fd pidfd;
   };
   Result<Reply> exchange(const Ask& ask, std::string_view payload);
+  // One answer; nothing if there is none yet.
+  Result<std::optional<Reply>> receive();
+  Result<Cell> take_over(Reply reply);
+  void deliver(Reply reply);
+  Status no_answer();
 
   bool known_ = true;           // the keeper has looked at us, or need not
   std::shared_ptr<Fd> socket_;  // shared with the leases, which outlive the client
+  bool broken_ = false;
+  CgroupFacts::Version cgroups_ = CgroupFacts::Version::kNone;
+  std::unique_ptr<Shelf> shelf_;
 };
 
 }  // namespace cloche::keeper

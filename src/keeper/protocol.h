@@ -24,11 +24,12 @@ enum class AskKind : std::uint32_t {
   kDone,      // the run with this serial is over; no answer
   kStatus,    // answered by kStatus, payload: lines of text
   kStop,      // answered by kStatus
+  kReserve,   // payload: a wish; answered by kReserved as soon as there is such a cell, in nobody's time
 };
 struct Ask {
   std::uint32_t magic = kMagic;
   AskKind kind{};
-  std::uint64_t serial = 0;
+  std::uint64_t serial = 0;  // kDone: of the cell; kReserve: the asker's own
 };
 
 enum class AnswerKind : std::uint32_t {
@@ -36,6 +37,7 @@ enum class AnswerKind : std::uint32_t {
   kParked,     // the same, and the guest-to-be waits for kGo
   kRefused,    // payload: why
   kStatus,
+  kReserved,  // like kParked, to a kReserve
 };
 struct Answer {
   std::uint32_t magic = kMagic;
@@ -45,6 +47,8 @@ struct Answer {
   std::uint32_t host_uid = 0;
   std::int32_t guest = 0;
   std::uint32_t probe = 0;
+  std::uint64_t order = 0;       // kReserved: the serial of the kReserve
+  std::uint64_t identities = 0;  // kParked, kReserved: of the kind's sources when they were mounted (sources.h)
 };
 
 using Groups = std::vector<std::pair<Controller, std::string>>;

@@ -1,6 +1,7 @@
 #include "keeper/server.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kUnusedAfter{60};
 constexpr std::chrono::milliseconds kPause{1};
+constexpr std::size_t kMostOrders = 64;  // of one client, waiting
 
 // Of clients, and of cells on loan: without a descriptor left, a keeper could not even refuse.
 std::size_t share_of_descriptors() {
@@ -83,6 +85,11 @@ Status Server::watch_host() {
   CLOCHE_TRY_ASSIGN(mounts_watch_,
                     poller_->watch(mounts_.get(), EPOLLPRI | EPOLLERR, [this](auto) { spares_->retire(); }));
   return {};
+}
+
+bool Server::mounts_changed() const {
+  pollfd changed{mounts_.get(), POLLPRI, 0};
+  return ::poll(&changed, 1, 0) > 0;
 }
 
 Status Server::listen_on(Fd socket) {
@@ -151,6 +158,12 @@ void Server::on_message(Client& client) {
     case AskKind::kDone:
       if (client.borrowed.erase(ask.serial) > 0) spares_->done(ask.serial);
       break;
+    case AskKind::kReserve:
+      // What nobody could keep count of is not promised: whoever waits for it asks again.
+      if (client.orders.size() >= kMostOrders) break;
+      client.orders.push_back({ask.serial, std::string(payload)});
+      spares_->expect(payload);
+      break;
     case AskKind::kStatus:
       answer_status(client);
       break;
@@ -174,8 +187,33 @@ void Server::answer_take(Client& client, std::string_view wish) {
     refuse(client.socket, loan.error().text());
     return;
   }
-  client.borrowed.insert(loan->answer.serial);
-  if (!send(client.socket, loan->answer, loan->payload, {loan->control.get(), loan->pidfd})) client.gone = true;
+  hand_out(client, *loan, true);
+}
+
+void Server::hand_out(Client& client, const Loan& loan, bool at_once) {
+  client.borrowed.emplace(loan.answer.serial, at_once);
+  if (!send(client.socket, loan.answer, loan.payload, {loan.control.get(), loan.pidfd})) client.gone = true;
+}
+
+void Server::fill_orders() {
+  for (Client& client : clients_) {
+    if (client.orders.empty() || client.gone) continue;
+    if (mounts_changed()) spares_->retire();
+    std::erase_if(client.orders, [&](const Order& order) {
+      if (!spares_->knows(order.wish)) {
+        Answer never;
+        never.kind = AnswerKind::kReserved;
+        never.order = order.serial;
+        if (!send(client.socket, never, {}, {})) client.gone = true;
+        return true;
+      }
+      auto loan = spares_->counts().lent < most_ ? spares_->take_reserved(order.wish) : std::nullopt;
+      if (!loan) return false;
+      loan->answer.order = order.serial;
+      hand_out(client, *loan, false);
+      return true;
+    });
+  }
 }
 
 void Server::answer_status(Client& client) {
@@ -207,16 +245,20 @@ Status Server::run() {
       if (!client.gone) return false;
       stopping_ = stopping_ || only_one_;
       // Our parent may have hung up because we were slow, and have other runs on the way.
-      for (const std::uint64_t serial : client.borrowed) only_one_ ? spares_->done(serial) : spares_->abandon(serial);
+      for (const auto& [serial, at_once] : client.borrowed)
+        only_one_ ? spares_->done(serial) : spares_->abandon(serial);
       return true;
     };
     clients_.remove_if(gone);
     if (stopping_) break;
     on_time();
+    fill_orders();
     auto deadline = next_retirement_;
     if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
     // Background work gives way to whoever asks: it waits for a moment in which nobody does.
-    const bool busy = std::ranges::any_of(clients_, [](const Client& c) { return !c.borrowed.empty(); });
+    const bool busy = std::ranges::any_of(clients_, [](const Client& c) {
+      return std::ranges::any_of(c.borrowed, [](const auto& loan) { return loan.second; });
+    });
     if (spares_->work()) deadline = busy ? Clock::now() + kPause : Clock::now();
     if (spares_->resume() > Clock::now()) deadline = std::min(deadline, spares_->resume());
     CLOCHE_TRY(poller_->wait(deadline));

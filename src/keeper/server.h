@@ -2,10 +2,11 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -37,9 +38,14 @@ class Server {
   Status run();
 
  private:
+  struct Order {
+    std::uint64_t serial = 0;
+    std::string wish;
+  };
   struct Client {
     Fd socket;
-    std::set<std::uint64_t> borrowed;
+    std::map<std::uint64_t, bool> borrowed;  // true: for a run that waits for it
+    std::vector<Order> orders;
     Poller::Watch watch;
     bool checked = false;  // that it may be served
     bool gone = false;
@@ -51,6 +57,9 @@ class Server {
   void on_message(Client& client);
   void answer_take(Client& client, std::string_view wish);
   void answer_status(Client& client);
+  void fill_orders();
+  void hand_out(Client& client, const Loan& loan, bool at_once);
+  bool mounts_changed() const;
   void on_time();
   Status watch_host();
 

@@ -4,13 +4,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "keeper/sources.h"
 #include "launch/cell.h"
 #include "launch/host_mounts.h"
 #include "launch/id_map.h"
@@ -32,44 +32,6 @@ std::vector<CgroupSetting> usual_groups(const CgroupFacts& facts) {
   const bool v2 = facts.version == CgroupFacts::Version::kV2;
   for (const Controller c : {Controller::kPids, Controller::kMemory, v2 ? Controller::kCpu : Controller::kCpuAcct}) {
     if (facts.at(c)) out.push_back({c, {}, {}, {}, false});
-  }
-  return out;
-}
-
-// Host paths that the steps of a spec mount. Nothing if the spec is not one.
-std::optional<std::vector<std::string>> sources_in(const std::string& spec) {
-  wire::SpecHeader header{};
-  if (spec.size() < sizeof header) return std::nullopt;
-  std::memcpy(&header, spec.data(), sizeof header);
-  if (header.magic != wire::kMagic || header.total_size != spec.size() || header.leased != 1 || header.tty != 0 ||
-      header.area_offset > spec.size() || header.area_offset < sizeof header ||
-      header.step_count > (header.area_offset - sizeof header) / sizeof(wire::Step)) {
-    return std::nullopt;
-  }
-  std::vector<std::string> out;
-  for (std::uint32_t i = 0; i < header.step_count; ++i) {
-    wire::Step step{};
-    std::memcpy(&step, spec.data() + sizeof header + i * sizeof step, sizeof step);
-    if (step.kind != wire::StepKind::kBind && step.kind != wire::StepKind::kDevice) continue;
-    if (step.b >= spec.size() - header.area_offset) return std::nullopt;
-    const std::size_t at = header.area_offset + step.b;
-    const std::size_t end = spec.find('\0', at);
-    if (end == std::string::npos) return std::nullopt;
-    out.push_back(spec.substr(at, end - at));
-  }
-  return out;
-}
-
-// Which inodes the paths lead to now. A file that was replaced since is another one.
-std::string identities_of(const std::vector<std::string>& paths) {
-  std::string out;
-  for (const std::string& path : paths) {
-    struct stat st{};
-    if (::stat(path.c_str(), &st) != 0) {
-      out += "-;";
-      continue;
-    }
-    out += std::to_string(st.st_dev) + ":" + std::to_string(st.st_ino) + ";";
   }
   return out;
 }
@@ -189,6 +151,8 @@ void Spares::on_control(std::uint64_t serial) {
     spare->probe = message.probe;
     spare->state = State::kParked;
     spare->kind->failures = 0;
+    // Not only when it is lent, for which somebody waits: with its spec read it ends by itself when the socket closes.
+    janitor_.lend(spare->leaf.paths());
   } else {
     good = false;
   }
@@ -243,9 +207,8 @@ Spares::Kind* Spares::kind_of(std::string_view wish) {
   auto known = std::ranges::find(kinds_, wish, &Kind::key);
   if (known == kinds_.end()) {
     auto decoded = decode_wish(wish);
-    auto sources = decoded ? sources_in(decoded->spec) : std::nullopt;
+    auto sources = decoded ? sources_of(*decoded) : std::nullopt;
     if (!sources) return nullptr;
-    for (const HostMount& mount : decoded->mounts) sources->push_back(mount.path);
     if (kinds_.size() >= kMaxKinds) {
       const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
       retire_unused(oldest->last + Clock::duration(1));
@@ -267,23 +230,41 @@ Loan Spares::lend(Spare& spare) {
   loan.answer.host_uid = spare.host_uid;
   loan.answer.guest = spare.guest;
   loan.answer.probe = spare.probe;
+  loan.answer.identities = spare.identities;
   loan.payload = encode_groups(spare.leaf.directories());
   spare.control_watch.reset();
   loan.control = std::move(spare.process.control);
   loan.pidfd = spare.process.pidfd.get();
   spare.state = State::kLent;
   spare.kind = nullptr;
-  janitor_.lend(spare.leaf.paths());
+  if (!parked) janitor_.lend(spare.leaf.paths());
+  return loan;
+}
+
+std::optional<Loan> Spares::take_parked(const Kind& kind) {
+  for (auto ready = first(State::kParked, &kind); ready != spares_.end(); ready = first(State::kParked, &kind)) {
+    if (ready->identities == identities_of(kind.sources)) return lend(*ready);
+    dispose(ready);
+  }
+  return std::nullopt;
+}
+
+bool Spares::knows(std::string_view wish) const {
+  const auto kind = std::ranges::find(kinds_, wish, &Kind::key);
+  return kind != kinds_.end() && !kind->broken();
+}
+
+std::optional<Loan> Spares::take_reserved(std::string_view wish) {
+  const auto kind = std::ranges::find(kinds_, wish, &Kind::key);
+  auto loan = kind == kinds_.end() ? std::nullopt : take_parked(*kind);
+  if (loan) loan->answer.kind = AnswerKind::kReserved;
   return loan;
 }
 
 Result<Loan> Spares::take(std::string_view wish) {
   Kind* kind = kind_of(wish);
   if (kind != nullptr) {
-    for (auto ready = first(State::kParked, kind); ready != spares_.end(); ready = first(State::kParked, kind)) {
-      if (ready->identities == identities_of(kind->sources)) return lend(*ready);
-      dispose(ready);
-    }
+    if (auto loan = take_parked(*kind)) return std::move(*loan);
   }
   if (auto ready = first(State::kBlank, nullptr); ready != spares_.end()) return lend(*ready);
   auto made = first(State::kStarting, nullptr);

@@ -44,6 +44,11 @@ class Spares {
   ~Spares();
 
   Result<Loan> take(std::string_view wish);
+  // For somebody who can wait: a parked cell, if there is one.
+  std::optional<Loan> take_reserved(std::string_view wish);
+  // Somebody waits for cells of this kind; false once there will be none.
+  void expect(std::string_view wish) { (void)kind_of(wish); }
+  bool knows(std::string_view wish) const;
   // The borrower is done.
   void done(std::uint64_t serial);
   // The borrower is gone, and the cell goes too.
@@ -77,7 +82,7 @@ class Spares {
     CgroupLeaf leaf;
     Fd network;
     Kind* kind = nullptr;
-    std::string identities;  // of the kind's sources, when they were mounted
+    std::uint64_t identities = 0;  // of the kind's sources, when they were mounted
     pid_t guest = 0;
     std::uint32_t probe = 0;
     bool ended = false;
@@ -99,6 +104,7 @@ class Spares {
   std::size_t count(State state, const Kind* kind) const;
   Kind* kind_of(std::string_view wish);
   Loan lend(Spare& spare);
+  std::optional<Loan> take_parked(const Kind& kind);
 
   const HostFacts& host_;
   Janitor& janitor_;

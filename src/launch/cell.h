@@ -55,10 +55,13 @@ class Lease {
   virtual ~Lease() = default;
 };
 
+struct Inspection;  // supervise/read_back.h
+
 // A guest-to-be that said it is ready before the run began.
 struct Parked {
   pid_t guest = 0;
   std::uint32_t probe = 0;
+  std::shared_ptr<const Inspection> seen = nullptr;  // if it was looked at then
 };
 
 struct Cell {

@@ -18,7 +18,6 @@
 #include <fmt/format.h>
 
 #include "supervise/compare_grants.h"
-#include "supervise/read_back.h"
 #include "sys/channel.h"
 #include "wire/wire.h"
 
@@ -83,7 +82,7 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
     fail_run(watched.error());
     kill_now();
   }
-  read_ahead();
+  if (!cell_.parked || !cell_.parked->seen) ahead_ = look_ahead(cell_.cgroup, plan_.cgroup);
   if (cell_.process.leased) timeline_.until("take", Clock::now());
   if (cell_.parked && state_ == State::kPreparing) {
     on_ready(cell_.parked->guest, cell_.parked->probe);
@@ -182,10 +181,15 @@ void Run::on_control() {
         on_failed(message.step, message.error);
         break;
       case wire::MessageKind::kStarted:
-        timeline_.until("exec", message.stamp);
+        timeline_.until("exec", message.started);
         break;
       case wire::MessageKind::kExited:
         on_exited(message);
+        // The keeper, init's parent, sees to init itself.
+        if ((message.probe & wire::kAlone) != 0 && cell_.process.leased) {
+          on_cell_empty();  // nothing is left to kill
+          return;
+        }
         break;
       case wire::MessageKind::kTty:
         on_terminal(std::move((*received)->fd));
@@ -223,33 +227,9 @@ void Run::on_terminal(Fd master) {
   }
 }
 
-// The leaf's own files, read back while the cell prepares itself: its settings are final, and the engine has time now.
-void Run::read_ahead() {
-  own_namespaces_ = own_namespaces();
-  for (const CgroupSetting& setting : plan_.cgroup) {
-    const std::string file = setting.file.empty() ? "cpuacct.usage" : setting.file;
-    if (auto text = cell_.cgroup.read(setting.controller, file)) cgroup_files_[file] = *text;
-  }
-  if (auto text = cell_.cgroup.read(Controller::kCpu, "cpu.stat")) cgroup_files_["cpu.stat"] = *text;
-}
-
 Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) const {
-  CLOCHE_TRY_ASSIGN(Inspection seen, inspect(guest, own_namespaces_));
-  seen.probe = probe;
-  seen.host_uid = cell_.host_uid;
-  seen.leased = cell_.process.leased;
-  seen.cgroup_files = cgroup_files_;
-  // The limits are worth nothing if the guest-to-be is not in the group.
-  for (const auto& [controller, path] : cell_.cgroup.directories()) {
-    const bool v2 = seen.cgroups.contains("") && cell_.cgroup.directories().size() == 1;
-    const std::string key =
-        v2 && !seen.cgroups.contains(std::string(to_string(controller))) ? "" : std::string(to_string(controller));
-    auto it = seen.cgroups.find(key);
-    if (it == seen.cgroups.end() || !it->second.ends_with(path.substr(path.rfind('/')))) {
-      return fail(ErrorCode::kSystem, "cgroup",
-                  fmt::format("the cell is not in its own {} group", to_string(controller)));
-    }
-  }
+  if (cell_.parked && cell_.parked->seen) return judge(plan_, *cell_.parked->seen);
+  CLOCHE_TRY_ASSIGN(const Inspection seen, look(cell_, guest, probe, ahead_));
   CLOCHE_TRY(compare_grants(guest, plan_.grants, cell_.grants));
   return judge(plan_, seen);
 }
@@ -322,6 +302,7 @@ void Run::on_exited(const wire::Message& message) {
   scratch_full_ = (message.probe & wire::kScratchFull) != 0;
   exit_seen_ = true;
   exit_status_ = message.status;
+  timeline_.until("exec", message.started);
   if (first_output_ != Clock::time_point{}) timeline_.beside(kFirstOutput, first_output_);
   timeline_.until("guest", message.stamp);
 }
@@ -449,6 +430,7 @@ void Run::on_time(Clock::time_point now) {
 void Run::on_init_ended() {
   if (init_ended_) return;
   on_control();  // its last words come before its end
+  if (init_ended_) return;
   // Out of epoll before it is closed: a child of another run holds a copy of it until its exec, so closing alone would
   // leave it registered, with an address that is gone.
   pidfd_watch_.set_events(0);
@@ -457,6 +439,12 @@ void Run::on_init_ended() {
     pidfd_watch_.set_events(EPOLLIN);
     return;
   }
+  cell_.cgroup.kill();
+  on_cell_empty();
+}
+
+void Run::on_cell_empty() {
+  if (init_ended_) return;
   init_ended_ = true;
   timeline_.until("reap", Clock::now());
   cell_.stdio.clear();  // if it never got them: nobody else will write there
@@ -469,7 +457,6 @@ void Run::on_init_ended() {
   }
   oom_watch_.reset();
   wall_deadline_ = grace_deadline_ = prepare_deadline_ = cpu_check_ = rekill_ = Clock::time_point::max();
-  cell_.cgroup.kill();
   if (started_) report_.usage.wall = std::chrono::duration_cast<Millis>(Clock::now() - started_at_);
   state_ = State::kFlushing;
   report_.lifecycle.emplace_back("drain");

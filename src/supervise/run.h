@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "report/report.h"
 #include "report/ring.h"
+#include "supervise/look.h"
 #include "supervise/poller.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
@@ -58,6 +59,7 @@ class Run {
   Status watch_everything();
   void on_control();
   void on_init_ended();
+  void on_cell_empty();
   void on_ready(int sender, std::uint32_t probe);
   void on_terminal(Fd master);
   void on_failed(int step, int error);
@@ -65,7 +67,6 @@ class Run {
   void on_cancel_readable();
   std::size_t meter(Ring& ring, std::uint64_t& total, std::string_view chunk);
 
-  void read_ahead();
   Result<std::vector<ReceiptLine>> read_receipt(int guest, std::uint32_t probe) const;
   void set_cause(OutcomeKind kind, std::string message);
   void fail_run(const Error& error);
@@ -83,8 +84,7 @@ class Run {
   Report report_;
   Cell cell_;
   bool has_cell_ = false;
-  std::map<std::string, std::string> cgroup_files_;
-  std::map<std::string, std::string> own_namespaces_;
+  Ahead ahead_;
   State state_ = State::kPreparing;
   bool cause_set_ = false;
   bool exit_seen_ = false;

@@ -114,7 +114,7 @@ enum class MessageKind : uint32_t {
   kReady,      // guest-to-be → engine, credentials attached
   kTty,        // init → engine, with the pty's master
   kFailed,     // → engine: step index (of the spec) and errno
-  kStarted,    // init → engine: the exec happened
+  kStarted,    // init → engine: the exec happened; only of a guest that lives on, kExited tells it too
   kExited,     // init → engine: wait status and usage of the main process
 };
 
@@ -138,6 +138,7 @@ struct Message {
   uint64_t cpu_system_us;
   uint64_t max_rss_kib;
   uint64_t stamp;          // CLOCK_MONOTONIC in nanoseconds; kHello: init's first instruction, else when it was sent
+  uint64_t started;        // kStarted, kExited: when the exec happened
   uint32_t took[kPhases];  // kReady: nanoseconds spent in each phase
 };
 
@@ -147,6 +148,7 @@ enum ProbeBits : uint32_t {
   kProbeFilterHeld = 2,    // a forbidden system call gave the filter's errno
   kProbeKeyringFresh = 4,
   kScratchFull = 8,  // kExited: nothing more could be written when the guest ended
+  kAlone = 16,       // kExited: no process is left in the cell but init
 };
 
 }  // namespace cloche::wire

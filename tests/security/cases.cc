@@ -126,6 +126,7 @@ const std::vector<Case>& table() {
       // Mounts and paths
       {.number = 27,
        .victim = "27_old_root",
+       .options = {"--cwd", "/"},  // without its own root the cell has no /work
        .no_process = kHostView,
        .removals = {{"expose:@DIR@", "landlock"}, {"pivot", "root-read-only", "landlock"}}},
       {.number = 29,

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -120,11 +121,16 @@ class RunTests(unittest.TestCase):
         with mock.patch.object(run_tests, "ROOT", self.root):
             before = run_tests.processes(["release"])
             with subprocess.Popen([self.path("build/release/victim"), "60"]) as child:
+                wanted = f"process {child.pid} (victim"
+                until = time.monotonic() + 10
                 try:
-                    seen = run_tests.processes(["release"]) - before
+                    # The kernel closes the pipe that Popen waits for a moment before it sets the name.
+                    seen = set()
+                    while not any(line.startswith(wanted) for line in seen) and time.monotonic() < until:
+                        seen = run_tests.processes(["release"]) - before
                 finally:
                     child.kill()
-        self.assertTrue(any(line.startswith(f"process {child.pid} (victim") for line in seen), seen)
+        self.assertTrue(any(line.startswith(wanted) for line in seen), seen)
 
     def test_leftovers_are_what_was_not_there_before(self):
         with mock.patch.object(run_tests, "SETTLE_SECONDS", 0), \

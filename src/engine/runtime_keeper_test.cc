@@ -1,0 +1,198 @@
+// A runtime with a keeper of its own: cells at hand are used once, and only while the host is what they were made from.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "engine/runtime_support.h"
+
+namespace cloche {
+namespace {
+
+namespace fs = std::filesystem;
+using support::eventually;
+
+class RuntimeKeeper : public testing::Test {
+ protected:
+  void SetUp() override {
+    RuntimeOptions options;
+    options.init_path = support::kInit;
+    options.keeper = true;
+    auto made = Runtime::create(options);
+    ASSERT_TRUE(made) << made.error();
+    runtime_ = std::move(*made);
+    if (const std::string missing = support::missing_fact(*runtime_); !missing.empty()) {
+      GTEST_SKIP() << "fact: " << missing;
+    }
+    dir_ = fs::temp_directory_path() / ("cloche-runtime-keeper-" + std::to_string(::getpid()));
+    fs::create_directories(dir_);
+    fs::permissions(dir_, fs::perms(0755));
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  // Every step of such a cell was done before the run began.
+  static bool was_parked(const RunResult& result) {
+    return result.report.find(R"("take")") != std::string::npos &&
+           result.report.find(R"("mounts")") == std::string::npos;
+  }
+
+  RunResult sh(const PolicyHandle& policy, const std::string& script) {
+    return runtime_->run(policy, {.argv = {"/bin/sh", "-c", script}});
+  }
+
+  // Runs until the policy's cells stand ready, and one more may be at hand.
+  void warm_up(const PolicyHandle& policy) {
+    ASSERT_TRUE(eventually([&] { return was_parked(sh(policy, "true")); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
+  // This test's own keeper, a child of this process.
+  static pid_t keeper() {
+    std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+    for (pid_t pid; children >> pid;) {
+      std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
+      std::string name;
+      if (std::getline(comm, name) && name == "cloche-keeper") return pid;
+    }
+    return -1;
+  }
+
+  std::unique_ptr<Runtime> runtime_;
+  fs::path dir_;
+};
+
+TEST_F(RuntimeKeeper, EachCellIsUsedOnce) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  int parked = 0;
+  for (int i = 0; i < 20; ++i) {
+    const RunResult result = sh(policy, "cat /tmp/mark 2>/dev/null; echo " + std::to_string(i) + " | tee /tmp/mark");
+    EXPECT_EQ(result.exit_code, 0) << result.message;
+    EXPECT_EQ(result.out, std::to_string(i) + "\n");
+    parked += was_parked(result) ? 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GT(parked, 10);
+}
+
+TEST_F(RuntimeKeeper, InputOutputAndCodesAreThoseOfTheRun) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  const RunResult with_input = runtime_->run(policy, {.argv = {"/bin/cat"}, .input = "to be read\n"});
+  EXPECT_EQ(with_input.out, "to be read\n");
+  const RunResult without = runtime_->run(policy, {.argv = {"/bin/cat"}});
+  EXPECT_EQ(without.out, "");
+  EXPECT_EQ(without.exit_code, 0);
+  const RunResult code = sh(policy, "echo wrong >&2; exit 7");
+  EXPECT_EQ(code.exit_code, 7);
+  EXPECT_EQ(code.err, "wrong\n");
+}
+
+TEST_F(RuntimeKeeper, WhoeverTheGuestLeavesBehindGoesWithIt) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  const std::string token = "7" + std::to_string(::getpid());
+  const RunResult result = sh(policy, "setsid sleep " + token + " >/dev/null 2>&1 & sleep 0.05");
+  EXPECT_EQ(result.exit_code, 0) << result.message;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_EQ(text.str().find(token), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(RuntimeKeeper, ReplacedFilesAreSeenAtOnce) {
+  const std::string granted = (dir_ / "granted").string();
+  std::ofstream(granted) << "old\n";
+  auto policy = support::builder().read(granted).build();
+  ASSERT_TRUE(policy) << policy.error();
+  warm_up(*policy);
+  for (int i = 0; i < 5; ++i) {
+    const std::string text = "new " + std::to_string(i) + "\n";
+    std::ofstream(dir_ / "next") << text;
+    fs::rename(dir_ / "next", granted);
+    EXPECT_EQ(sh(*policy, "cat " + granted).out, text);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+}
+
+TEST_F(RuntimeKeeper, LinksPlantedSinceAreRefused) {
+  const std::string granted = (dir_ / "granted").string();
+  const std::string moved = (dir_ / "moved").string();
+  std::ofstream(granted) << "text\n";
+  auto policy = support::builder().read(granted).build();
+  ASSERT_TRUE(policy) << policy.error();
+  warm_up(*policy);
+  fs::rename(granted, moved);
+  fs::create_symlink(moved, granted);  // the same inode, by way of a link
+  EXPECT_EQ(sh(*policy, "cat " + granted).outcome, "refused");
+}
+
+TEST_F(RuntimeKeeper, MountsOfTheHostThatChangedAreSeenAtOnce) {
+  if (::geteuid() != 0) GTEST_SKIP() << "fact: only root can mount on the host";
+  runtime_.reset();
+  const pid_t child = ::fork();  // with a mount namespace of its own
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto give_up = [](int code) { ::_exit(code); };
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) give_up(10);
+    fs::create_directories(dir_ / "sub");
+    RuntimeOptions options;
+    options.init_path = support::kInit;
+    options.keeper = true;
+    auto made = Runtime::create(options);
+    auto policy = support::builder().read(dir_.string()).build();
+    if (!made || !policy) give_up(11);
+    runtime_ = std::move(*made);
+    warm_up(*policy);
+    const std::string mark = (dir_ / "sub/mark").string();
+    if (sh(*policy, "test -e " + mark).exit_code == 0) give_up(12);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (::mount("none", (dir_ / "sub").c_str(), "tmpfs", 0, "size=1m,mode=0755") != 0) give_up(13);
+    std::ofstream(mark) << "mark\n";
+    const bool seen = sh(*policy, "test -e " + mark).exit_code == 0;
+    runtime_.reset();
+    give_up(seen ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(RuntimeKeeper, RunsGoOnWithoutTheKeeper) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  const RunHandle during = runtime_->start(policy, {.argv = {"/bin/sh", "-c", "sleep 0.3; echo done"}});
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const pid_t pid = keeper();
+  ASSERT_GT(pid, 1);
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  EXPECT_EQ(during.wait().out, "done\n");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(sh(policy, "echo on").out, "on\n");
+}
+
+TEST_F(RuntimeKeeper, ManyAtOnceOfSeveralPolicies) {
+  std::vector<PolicyHandle> policies;
+  for (const char* memory : {"64M", "65M", "66M", "67M", "68M", "69M"}) {
+    policies.push_back(*support::builder().limit("memory", memory).build());
+  }
+  std::vector<RunHandle> runs;
+  for (int i = 0; i < 120; ++i) {
+    runs.push_back(runtime_->start(policies[static_cast<std::size_t>(i) % policies.size()],
+                                   {.argv = {"/bin/echo", std::to_string(i)}}));
+  }
+  for (int i = 0; i < 120; ++i) {
+    const RunResult result = runs[static_cast<std::size_t>(i)].wait();
+    EXPECT_EQ(result.out, std::to_string(i) + "\n") << result.outcome << ": " << result.message;
+  }
+}
+
+}  // namespace
+}  // namespace cloche

@@ -1,0 +1,111 @@
+#include "keeper/shelf.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "keeper/sources.h"
+#include "supervise/look.h"
+#include "sys/file.h"
+
+namespace cloche::keeper {
+namespace {
+
+constexpr std::size_t kMaxKinds = 4;
+
+bool is_readable(const Fd& fd, short events) {
+  pollfd ready{fd.get(), events, 0};
+  return ::poll(&ready, 1, 0) > 0;
+}
+
+}  // namespace
+
+Shelf::Shelf(std::size_t most) : most_(most) {
+  if (auto mounts = sys::open_file("/proc/self/mountinfo", O_RDONLY)) mounts_ = std::move(*mounts);
+}
+
+std::size_t Shelf::pending(const Kind& kind) const {
+  return static_cast<std::size_t>(std::ranges::count(pending_, &kind, &Pending::kind));
+}
+
+void Shelf::forget_all() {
+  for (Pending& order : pending_) order.kind = nullptr;
+  kinds_.clear();
+}
+
+Shelf::Kind* Shelf::kind_of(const Plan& plan, const std::string& wish) {
+  auto known = std::ranges::find(kinds_, wish, &Kind::wish);
+  if (known == kinds_.end()) {
+    const auto decoded = decode_wish(wish);
+    auto sources = decoded ? sources_of(*decoded) : std::nullopt;
+    if (!sources) return nullptr;
+    if (kinds_.size() >= kMaxKinds) {
+      const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
+      retire_unused(oldest->last + Clock::duration(1));
+    }
+    known = kinds_.insert(kinds_.end(), Kind{wish, std::move(*sources), plan.cgroup, 0, 0, {}, {}});
+  }
+  known->last = Clock::now();
+  return &*known;
+}
+
+std::optional<Cell> Shelf::take(const Plan& plan, const std::string& wish, bool pass_stdin) {
+  if (!mounts_.valid() || wish.empty()) return std::nullopt;
+  if (is_readable(mounts_, POLLPRI)) forget_all();
+  Kind* kind = kind_of(plan, wish);
+  if (kind == nullptr) return std::nullopt;
+  if (++kind->asked > 1) kind->due = std::min(kind->due + 1, most_);
+  const std::uint64_t now = kind->ready.empty() ? 0 : identities_of(kind->sources);
+  while (!kind->ready.empty()) {
+    Ready ready = std::move(kind->ready.front());
+    kind->ready.pop_front();
+    // Replaced sources, or killed by somebody.
+    if (ready.identities != now || is_readable(ready.cell.process.pidfd, POLLIN)) continue;
+    if (!pass_stdin) ready.cell.in.reset();
+    return std::move(ready.cell);
+  }
+  return std::nullopt;
+}
+
+std::optional<Shelf::Order> Shelf::next_order() {
+  for (Kind& kind : kinds_) {
+    while (kind.due > 0) {
+      --kind.due;
+      if (kind.ready.size() + pending(kind) >= most_) continue;
+      const std::uint64_t serial = next_serial_++;
+      pending_.push_back({serial, &kind});
+      return Order{serial, kind.wish};
+    }
+  }
+  return std::nullopt;
+}
+
+void Shelf::deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t identities) {
+  const auto known = std::ranges::find(pending_, order, &Pending::serial);
+  if (known == pending_.end()) return;
+  Kind* kind = known->kind;
+  pending_.erase(known);
+  if (kind == nullptr || !cell || !cell->parked || !make_stdio(*cell, true)) return;
+  auto seen = look(*cell, cell->parked->guest, cell->parked->probe, look_ahead(cell->cgroup, kind->settings));
+  // One that is not as it should be is not used; should that be so for all of them, the run itself will say it.
+  if (!seen) return;
+  cell->parked->seen = std::make_shared<const Inspection>(std::move(*seen));
+  kind->ready.push_back({std::move(*cell), identities});
+}
+
+void Shelf::retire_unused(Clock::time_point since) {
+  for (auto kind = kinds_.begin(); kind != kinds_.end();) {
+    if (kind->last >= since) {
+      ++kind;
+      continue;
+    }
+    for (Pending& order : pending_) {
+      if (order.kind == &*kind) order.kind = nullptr;
+    }
+    kind = kinds_.erase(kind);
+  }
+}
+
+}  // namespace cloche::keeper

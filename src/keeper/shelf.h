@@ -1,0 +1,72 @@
+// Cells that a keeper lent ahead of their runs, in the engine that will use them: taken over, connected and looked at,
+// so that letting one go is all that is left to do. For an engine that stays; a command has no time for it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "keeper/protocol.h"
+#include "launch/cell.h"
+#include "plan/plan.h"
+
+namespace cloche::keeper {
+
+class Shelf {
+ public:
+  // Of each kind at most so many.
+  explicit Shelf(std::size_t most);
+
+  // A cell for the plan, if one stands here and the host is what it was. From the second time on, each that
+  // was asked for is ordered anew.
+  std::optional<Cell> take(const Plan& plan, const std::string& wish, bool pass_stdin);
+
+  // What should be ordered now.
+  struct Order {
+    std::uint64_t serial;
+    std::string_view wish;  // until the next call of anything here
+  };
+  std::optional<Order> next_order();
+  // The answer to an order; without a cell it will never be filled.
+  void deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t identities);
+
+  // Puts away what nobody asked for since.
+  void retire_unused(Clock::time_point since);
+  bool empty() const { return kinds_.empty(); }
+
+ private:
+  struct Ready {
+    Cell cell;
+    std::uint64_t identities;
+  };
+  struct Kind {
+    std::string wish;
+    std::vector<std::string> sources;
+    std::vector<CgroupSetting> settings;
+    std::uint64_t asked = 0;
+    std::size_t due = 0;  // to be ordered
+    Clock::time_point last{};
+    std::deque<Ready> ready;
+  };
+  struct Pending {
+    std::uint64_t serial;
+    Kind* kind;  // nothing if the host has changed since: what comes is not used
+  };
+  Kind* kind_of(const Plan& plan, const std::string& wish);
+  void forget_all();
+  std::size_t pending(const Kind& kind) const;
+
+  std::size_t most_;
+  Fd mounts_;  // /proc/self/mountinfo: says when what a cell was made from has changed
+  std::list<Kind> kinds_;
+  std::vector<Pending> pending_;
+  std::uint64_t next_serial_ = 1;
+};
+
+}  // namespace cloche::keeper

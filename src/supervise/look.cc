@@ -1,0 +1,38 @@
+#include "supervise/look.h"
+
+#include <fmt/format.h>
+
+namespace cloche {
+
+Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& settings) {
+  Ahead out;
+  out.own_namespaces = own_namespaces();
+  for (const CgroupSetting& setting : settings) {
+    const std::string file = setting.file.empty() ? "cpuacct.usage" : setting.file;
+    if (auto text = leaf.read(setting.controller, file)) out.cgroup_files[file] = *text;
+  }
+  if (auto text = leaf.read(Controller::kCpu, "cpu.stat")) out.cgroup_files["cpu.stat"] = *text;
+  return out;
+}
+
+Result<Inspection> look(const Cell& cell, pid_t guest, std::uint32_t probe, const Ahead& ahead) {
+  CLOCHE_TRY_ASSIGN(Inspection seen, inspect(guest, ahead.own_namespaces));
+  seen.probe = probe;
+  seen.host_uid = cell.host_uid;
+  seen.leased = cell.process.leased;
+  seen.cgroup_files = ahead.cgroup_files;
+  // The limits are worth nothing if the guest-to-be is not in the group.
+  for (const auto& [controller, path] : cell.cgroup.directories()) {
+    const bool v2 = seen.cgroups.contains("") && cell.cgroup.directories().size() == 1;
+    const std::string key =
+        v2 && !seen.cgroups.contains(std::string(to_string(controller))) ? "" : std::string(to_string(controller));
+    auto it = seen.cgroups.find(key);
+    if (it == seen.cgroups.end() || !it->second.ends_with(path.substr(path.rfind('/')))) {
+      return fail(ErrorCode::kSystem, "cgroup",
+                  fmt::format("the cell is not in its own {} group", to_string(controller)));
+    }
+  }
+  return seen;
+}
+
+}  // namespace cloche

@@ -1,0 +1,29 @@
+// What is read about a cell before its guest starts. Some of it can be read while the cell prepares itself, and all of
+// it about a cell that stands ready: nothing of that changes until it is let go.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launch/cell.h"
+#include "plan/plan.h"
+#include "supervise/read_back.h"
+
+namespace cloche {
+
+// The engine's namespaces and the leaf's own files, whose settings are final.
+struct Ahead {
+  std::map<std::string, std::string> own_namespaces;
+  std::map<std::string, std::string> cgroup_files;
+};
+Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& settings);
+
+// The guest-to-be, which has said that it is ready. An error if it is not in the groups that limit it.
+Result<Inspection> look(const Cell& cell, pid_t guest, std::uint32_t probe, const Ahead& ahead);
+
+}  // namespace cloche
