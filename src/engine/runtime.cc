@@ -17,6 +17,7 @@
 
 #include "cloche/cloche.h"
 #include "engine/engine.h"
+#include "engine/plan_cache.h"
 #include "engine/program.h"
 #include "engine/script.h"
 #include "host/probe.h"
@@ -40,17 +41,20 @@ struct RunHandle::State {
   RunResult result;
 
   void finish(const Report& report) {
-    std::lock_guard lock(mutex);
-    result = {report.id,
-              std::string(to_string(report.outcome.kind)),
-              report.outcome.message,
-              report.outcome.hint,
-              exit_code(report.outcome),
-              report.out.tail,
-              report.err.tail,
-              to_json(report)};
-    done = true;
-    changed.notify_all();
+    RunResult made = {report.id,
+                      std::string(to_string(report.outcome.kind)),
+                      report.outcome.message,
+                      report.outcome.hint,
+                      exit_code(report.outcome),
+                      report.out.tail,
+                      report.err.tail,
+                      to_json(report)};
+    {
+      std::lock_guard lock(mutex);
+      result = std::move(made);
+      done = true;
+    }
+    changed.notify_all();  // not before the lock is free, for which whoever wakes would wait again
   }
 };
 
@@ -88,10 +92,13 @@ struct Runtime::State {
   std::deque<Job> queue;
   bool stopping = false;
   std::atomic<std::size_t> active{0};
+  PlanCache plans;
+  bool used_up = false;  // a run ended: what it used can be replaced
   std::thread thread;
 
   void loop();
   void launch(Supervisor& supervisor, Job job);
+  Result<Plan> plan_for(const Job& job);
   Result<Request> to_request(const Job& job) const;
 };
 
@@ -118,19 +125,32 @@ Result<Request> Runtime::State::to_request(const Job& job) const {
   return out;
 }
 
-void Runtime::State::launch(Supervisor& supervisor, Job job) {
+Result<Plan> Runtime::State::plan_for(const Job& job) {
   const Policy& policy = job.policy.value();
-  auto request = to_request(job);
-  Request plain;
-  plain.id = job.handle->id;
-  plain.argv = job.request.argv;
+  if (ceiling) CLOCHE_TRY(enforce(policy, *ceiling));
+  const bool is_program = job.request.language.empty() && job.request.script.empty() && !job.request.argv.empty();
+  if (is_program) {
+    const char* home = std::getenv("HOME");
+    const auto exec_grants = expand_home(policy.files.exec, home != nullptr ? home : "");
+    auto program = resolve_program(job.request.argv.front(), {.exec_grants = exec_grants, .cwd = "/"});
+    if (!program) return std::unexpected(program.error());
+    if (auto known = plans.find(job.policy, job.request, *program, environ)) return std::move(*known);
+  }
+  CLOCHE_TRY_ASSIGN(const Request request, to_request(job));
   HostFacts facts = host;
   complete_facts(facts, policy);
-  Status allowed = ceiling ? enforce(policy, *ceiling) : Status{};
-  auto plan = !allowed   ? Result<Plan>(std::unexpected(allowed.error()))
-              : !request ? Result<Plan>(std::unexpected(request.error()))
-                         : make_plan(policy, *request, facts);
+  CLOCHE_TRY_ASSIGN(Plan plan, make_plan(policy, request, facts));
+  if (is_program) plans.keep(job.policy, job.request, environ, plan);
+  return plan;
+}
+
+void Runtime::State::launch(Supervisor& supervisor, Job job) {
+  const Policy& policy = job.policy.value();
+  auto plan = plan_for(job);
   if (!plan) {
+    Request plain;
+    plain.id = job.handle->id;
+    plain.argv = job.request.argv;
     job.handle->finish(refusal(plain, policy, plan.error()));
     return;
   }
@@ -144,6 +164,7 @@ void Runtime::State::launch(Supervisor& supervisor, Job job) {
   supervisor.add(std::move(*plan), std::move(wiring), job.handle->id, [this, handle = job.handle](const Report& done) {
     --active;
     handle->finish(done);
+    used_up = true;
   });
 }
 
@@ -187,8 +208,9 @@ void Runtime::State::loop() {
       }
     }
     auto until = Clock::time_point::max();
-    if (keeper && jobs.empty()) {
-      keeper->top_up();
+    if (keeper) {
+      // Not while a run begins or goes on: it would wait for what the next one needs.
+      if (std::exchange(used_up, false)) keeper->top_up();
       until = keeper->tidy(Clock::now());
     }
     if (!supervisor || !(*supervisor)->step(until)) {

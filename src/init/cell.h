@@ -76,7 +76,7 @@ int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_
 [[noreturn]] void fail_step(int32_t step, int error);
 
 // Watches the cell to its end; never returns.
-[[noreturn]] void watch(int guest_pid);
+[[noreturn]] void watch(bool leased, int guest_pid);
 
 // `cloche-drop BASE program args…`: becomes host uid BASE plus its own pid, then execs. Never returns.
 [[noreturn]] void run_dropped(char** args);

@@ -210,7 +210,7 @@ void reset_signals() {
   umask(022);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
-  watch(guest);
+  watch(header.leased != 0, guest);
 }
 
 }  // namespace

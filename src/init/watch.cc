@@ -25,6 +25,7 @@ bool g_ours[kMaxTree];
 int g_guest = -1;
 bool g_guest_ended = false;
 uint64_t g_started = 0;
+bool g_alone = false;
 
 // The parent of a process, from /proc/PID/stat: the field after the last ')', since a name may contain anything.
 int parent_of(int proc, const char* pid) {
@@ -76,7 +77,7 @@ int signal_descendants(int signal) {
   return signalled;
 }
 
-void tell_exit(int status, bool alone);
+void tell_exit(int status);
 
 // Takes every child that has ended; the guest's end is told to the engine, whoever asked.
 void reap() {
@@ -92,7 +93,8 @@ void reap() {
   if (!ended) return;
   g_guest_ended = true;
   // Orphans of a pid namespace are its first process's children, so without a child there is nobody.
-  tell_exit(guest_status, pid < 0 && errno == ECHILD && getpid() == 1);
+  g_alone = pid < 0 && errno == ECHILD && getpid() == 1;
+  tell_exit(guest_status);
 }
 
 void signal_tree(int signal) {
@@ -131,7 +133,7 @@ uint64_t microseconds(const struct timeval& t) {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000 + static_cast<uint64_t>(t.tv_usec);
 }
 
-void tell_exit(int status, bool alone) {
+void tell_exit(int status) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
   wire::Message message;
@@ -140,7 +142,7 @@ void tell_exit(int status, bool alone) {
   message.status = status;
   message.stamp = now();
   message.started = g_started;
-  if (alone) message.probe |= wire::kAlone;
+  if (g_alone) message.probe |= wire::kAlone;
   struct statfs scratch;
   if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic &&
       (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
@@ -162,7 +164,7 @@ void tell_start() {
 
 }  // namespace
 
-void watch(int guest_pid) {
+void watch(bool leased, int guest_pid) {
   g_guest = guest_pid;
   // Where no pid namespace dies with init, the engine's death must not kill it: it hears of that by the control socket
   // and ends its tree first.
@@ -182,7 +184,14 @@ void watch(int guest_pid) {
   bool told = false;
   for (;;) {
     reap();
-    if (g_guest_ended) finish(0);
+    if (g_guest_ended) {
+      // Alone in a leased cell: the engine needs nothing more of this process, but the cpu that its end would take.
+      wire::Message last;
+      uint32_t none = 0;
+      while (leased && g_alone && receive_message(last, nullptr, 0, none) == 0) {
+      }
+      finish(0);
+    }
     struct pollfd events[2] = {{wire::kControlFd, POLLIN, 0}, {child_fd, POLLIN, 0}};
     const int ready = poll(events, 2, told ? -1 : kSoonMs);
     if (ready < 0 && errno != EINTR) finish(125);

@@ -90,7 +90,10 @@ void Shelf::deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t
   if (kind == nullptr || !cell || !cell->parked || !make_stdio(*cell, true)) return;
   auto seen = look(*cell, cell->parked->guest, cell->parked->probe, look_ahead(cell->cgroup, kind->settings));
   // One that is not as it should be is not used; should that be so for all of them, the run itself will say it.
-  if (!seen) return;
+  auto oom = cell->cgroup.watch_oom();
+  if (!seen || !oom) return;
+  cell->oom = std::move(*oom);
+  cell->cgroup.open_counters();
   cell->parked->seen = std::make_shared<const Inspection>(std::move(*seen));
   kind->ready.push_back({std::move(*cell), identities});
 }

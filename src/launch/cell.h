@@ -75,6 +75,7 @@ struct Cell {
   Fd out;                  // read ends of the guest's stdout and stderr
   Fd err;
   Fd in;                       // write end of its stdin, if asked for
+  Fd oom;                      // readable when the memory limit was hit, if it is watched already
   std::vector<Fd> stdio;       // the guest's ends, until it gets them
   std::uint32_t host_uid = 0;  // the guest's, on the host
   std::uint64_t greeted = 0;   // when init began, if its first message was taken before the run's loop saw it

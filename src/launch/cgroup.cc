@@ -89,6 +89,7 @@ CgroupLeaf& CgroupLeaf::operator=(CgroupLeaf&& other) noexcept {
     version_ = other.version_;
     directories_ = std::exchange(other.directories_, {});
     borrowed_ = other.borrowed_;
+    counters_ = std::move(other.counters_);
     janitor_ = other.janitor_;
   }
   return *this;
@@ -182,21 +183,63 @@ Result<std::string> CgroupLeaf::read(Controller c, const std::string& file) cons
   return text;
 }
 
+namespace {
+
+struct CounterFile {
+  Controller controller;
+  const char* file;
+};
+using Counters = std::array<CounterFile, CgroupLeaf::kCounters>;  // in the order of CgroupLeaf::Counter
+constexpr Counters kCountersV1 = {{{Controller::kCpuAcct, "cpuacct.usage"},
+                                   {Controller::kMemory, "memory.max_usage_in_bytes"},
+                                   {Controller::kPids, "pids.peak"},
+                                   {Controller::kPids, "pids.events"},
+                                   {Controller::kMemory, "memory.oom_control"}}};
+constexpr Counters kCountersV2 = {{{Controller::kCpu, "cpu.stat"},
+                                   {Controller::kMemory, "memory.peak"},
+                                   {Controller::kPids, "pids.peak"},
+                                   {Controller::kPids, "pids.events"},
+                                   {Controller::kMemory, "memory.events"}}};
+
+}  // namespace
+
+Fd CgroupLeaf::open_counter(Counter counter) const {
+  const CounterFile& place = (version_ == CgroupFacts::Version::kV2 ? kCountersV2 : kCountersV1)[counter];
+  const std::optional<std::string> path = directory(place.controller);
+  auto fd = path ? sys::open_file(*path + "/" + place.file, O_RDONLY) : Result<Fd>(Fd());
+  return fd ? std::move(*fd) : Fd();
+}
+
+void CgroupLeaf::open_counters() {
+  for (unsigned i = 0; i < kCounters; ++i) counters_[i] = open_counter(static_cast<Counter>(i));
+}
+
+std::optional<std::string> CgroupLeaf::count(Counter counter) const {
+  const Fd* kept = &counters_[counter];
+  Fd opened;
+  if (!kept->valid()) {
+    opened = open_counter(counter);
+    kept = &opened;
+  }
+  char text[4096];  // none of them is longer
+  const ssize_t n = kept->valid() ? ::pread(kept->get(), text, sizeof text, 0) : -1;
+  if (n < 0) return std::nullopt;
+  return std::string(text, static_cast<std::size_t>(n));
+}
+
+std::optional<std::uint64_t> CgroupLeaf::cpu_us() const {
+  const auto text = count(kCpu);
+  if (!text) return std::nullopt;
+  return version_ == CgroupFacts::Version::kV2 ? keyed(*text, "usage_usec") : number_in(*text) / 1000;
+}
+
 CgroupUsage CgroupLeaf::usage() const {
   CgroupUsage out;
-  if (version_ == CgroupFacts::Version::kV2) {
-    if (auto text = read(Controller::kCpu, "cpu.stat")) out.cpu_us = keyed(*text, "usage_usec");
-    if (auto text = read(Controller::kMemory, "memory.peak")) out.memory_peak = number_in(*text);
-    if (auto text = read(Controller::kPids, "pids.peak")) out.pids_peak = number_in(*text);
-    if (auto text = read(Controller::kPids, "pids.events")) out.forks_refused = keyed(*text, "max");
-    if (auto text = read(Controller::kMemory, "memory.events")) out.oom_kills = keyed(*text, "oom_kill");
-    return out;
-  }
-  if (auto text = read(Controller::kCpuAcct, "cpuacct.usage")) out.cpu_us = number_in(*text) / 1000;
-  if (auto text = read(Controller::kMemory, "memory.max_usage_in_bytes")) out.memory_peak = number_in(*text);
-  if (auto text = read(Controller::kPids, "pids.peak")) out.pids_peak = number_in(*text);
-  if (auto text = read(Controller::kPids, "pids.events")) out.forks_refused = keyed(*text, "max");
-  if (auto text = read(Controller::kMemory, "memory.oom_control")) out.oom_kills = keyed(*text, "oom_kill");
+  out.cpu_us = cpu_us();
+  if (auto text = count(kMemoryPeak)) out.memory_peak = number_in(*text);
+  if (auto text = count(kPidsPeak)) out.pids_peak = number_in(*text);
+  if (auto text = count(kForks)) out.forks_refused = keyed(*text, "max");
+  if (auto text = count(kOom)) out.oom_kills = keyed(*text, "oom_kill");
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,6 +57,10 @@ class CgroupLeaf {
   // What the kernel says now in a file of the leaf.
   Result<std::string> read(Controller c, const std::string& file) const;
   CgroupUsage usage() const;
+  std::optional<std::uint64_t> cpu_us() const;
+  // Ahead of time: reading what was used is then a call for each.
+  void open_counters();
+  enum Counter : std::uint8_t { kCpu, kMemoryPeak, kPidsPeak, kForks, kOom, kCounters };
   void kill() const;
   // Descriptor that becomes readable when the memory limit was hit (v1); invalid where the kernel kills the whole
   // group by itself.
@@ -66,10 +71,14 @@ class CgroupLeaf {
   std::vector<std::string> paths() const;
 
  private:
+  Fd open_counter(Counter counter) const;
+  std::optional<std::string> count(Counter counter) const;
+
   CgroupFacts::Version version_ = CgroupFacts::Version::kNone;
   std::vector<std::pair<Controller, std::string>> directories_;
   Janitor* janitor_ = nullptr;
   bool borrowed_ = false;
+  std::array<Fd, kCounters> counters_;
 };
 
 }  // namespace cloche

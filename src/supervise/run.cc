@@ -114,7 +114,10 @@ Status Run::watch_everything() {
       CLOCHE_TRY(in_pump_->start());
     }
   }
-  CLOCHE_TRY_ASSIGN(oom_event_, cell_.cgroup.watch_oom());
+  oom_event_ = std::move(cell_.oom);
+  if (!oom_event_.valid()) {
+    CLOCHE_TRY_ASSIGN(oom_event_, cell_.cgroup.watch_oom());
+  }
   if (oom_event_.valid()) {
     CLOCHE_TRY_ASSIGN(oom_watch_, poller_.watch(oom_event_.get(), EPOLLIN, [this](std::uint32_t) {
       // The kernel tells before it picks its one victim; what it picks does not matter, the whole cell goes (59).
@@ -257,7 +260,7 @@ void Run::on_ready(int sender, std::uint32_t probe) {
   started_at_ = Clock::now();
   report_.lifecycle.emplace_back("run");
   if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
-  if (plan_.limits.cpu_time && cell_.cgroup.usage().cpu_us) cpu_check_ = started_at_ + kShortestCpuCheck;
+  if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
 }
 
 void Run::on_failed(int step, int error) {
@@ -382,7 +385,7 @@ void Run::kill_now() {
 }
 
 void Run::check_cpu(Clock::time_point now) {
-  const auto used = cell_.cgroup.usage().cpu_us;
+  const auto used = cell_.cgroup.cpu_us();
   if (!used || !plan_.limits.cpu_time) {
     cpu_check_ = now + kRekillAfter;  // unreadable for the moment: not a reason to ask without pause
     return;

@@ -103,7 +103,6 @@ void Run::finish() {
   control_watch_.reset();
   terminal_.reset();
   cell_.cgroup.remove();
-  cell_.lease.reset();
   if (Status removed = cell_.work.remove(); !removed)
     report_.denials.push_back({"clean-up", removed.error().text(), 1});
   report_.lifecycle.emplace_back("dispose");
