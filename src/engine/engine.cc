@@ -95,7 +95,9 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   auto plan = make_plan(policy, named, host);
   if (!plan) return refusal(named, policy, plan.error());
   std::optional<Report> report;
-  (*supervisor)->add(std::move(*plan), std::move(wiring), named.id, [&](Report r) { report = std::move(r); });
+  (*supervisor)->add(std::make_shared<const Plan>(std::move(*plan)), std::move(wiring), named.id, [&](Report r) {
+    report = std::move(r);
+  });
   while (!report) {
     if (Status stepped = (*supervisor)->step(Clock::time_point::max()); !stepped) {
       return refusal(named, policy, stepped.error());

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <list>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,10 +14,11 @@ namespace cloche {
 
 class PlanCache {
  public:
-  // For a program, not a script, with the environment of this moment.
-  std::optional<Plan> find(const PolicyHandle& policy, const RunRequest& request, const std::string& program,
-                           char** environment);
-  void keep(const PolicyHandle& policy, const RunRequest& request, char** environment, const Plan& plan);
+  // For a program, not a script, with the environment of this moment. The arguments are those of another run.
+  std::shared_ptr<const Plan> find(const PolicyHandle& policy, const RunRequest& request, const std::string& program,
+                                   char** environment);
+  void keep(const PolicyHandle& policy, const RunRequest& request, char** environment,
+            std::shared_ptr<const Plan> plan);
 
  private:
   struct Entry {
@@ -25,7 +26,7 @@ class PlanCache {
     std::string word;     // argv[0]
     bool cancellable;
     std::vector<std::string> environment;
-    Plan plan;
+    std::shared_ptr<const Plan> plan;
   };
   std::list<Entry> entries_;  // the one used last is the first
 };

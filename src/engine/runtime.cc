@@ -96,9 +96,12 @@ struct Runtime::State {
   bool used_up = false;  // a run ended: what it used can be replaced
   std::thread thread;
 
+  static bool is_program(const Job& job) {
+    return job.request.language.empty() && job.request.script.empty() && !job.request.argv.empty();
+  }
   void loop();
   void launch(Supervisor& supervisor, Job job);
-  Result<Plan> plan_for(const Job& job);
+  Result<std::shared_ptr<const Plan>> plan_for(const Job& job);
   Result<Request> to_request(const Job& job) const;
 };
 
@@ -125,22 +128,22 @@ Result<Request> Runtime::State::to_request(const Job& job) const {
   return out;
 }
 
-Result<Plan> Runtime::State::plan_for(const Job& job) {
+Result<std::shared_ptr<const Plan>> Runtime::State::plan_for(const Job& job) {
   const Policy& policy = job.policy.value();
   if (ceiling) CLOCHE_TRY(enforce(policy, *ceiling));
-  const bool is_program = job.request.language.empty() && job.request.script.empty() && !job.request.argv.empty();
-  if (is_program) {
+  if (is_program(job)) {
     const char* home = std::getenv("HOME");
     const auto exec_grants = expand_home(policy.files.exec, home != nullptr ? home : "");
     auto program = resolve_program(job.request.argv.front(), {.exec_grants = exec_grants, .cwd = "/"});
     if (!program) return std::unexpected(program.error());
-    if (auto known = plans.find(job.policy, job.request, *program, environ)) return std::move(*known);
+    if (auto known = plans.find(job.policy, job.request, *program, environ)) return known;
   }
   CLOCHE_TRY_ASSIGN(const Request request, to_request(job));
   HostFacts facts = host;
   complete_facts(facts, policy);
-  CLOCHE_TRY_ASSIGN(Plan plan, make_plan(policy, request, facts));
-  if (is_program) plans.keep(job.policy, job.request, environ, plan);
+  CLOCHE_TRY_ASSIGN(Plan made, make_plan(policy, request, facts));
+  auto plan = std::make_shared<const Plan>(std::move(made));
+  if (is_program(job)) plans.keep(job.policy, job.request, environ, plan);
   return plan;
 }
 
@@ -160,6 +163,10 @@ void Runtime::State::launch(Supervisor& supervisor, Job job) {
   wiring.on_out = std::move(job.request.on_stdout);
   wiring.on_err = std::move(job.request.on_stderr);
   wiring.tail_bytes = tail_bytes;
+  if (is_program(job)) {
+    wiring.argv = std::move(job.request.argv);
+    wiring.repeats = true;
+  }
   ++active;
   supervisor.add(std::move(*plan), std::move(wiring), job.handle->id, [this, handle = job.handle](const Report& done) {
     --active;

@@ -93,6 +93,38 @@ TEST_F(RuntimeKeeper, InputOutputAndCodesAreThoseOfTheRun) {
   EXPECT_EQ(code.err, "wrong\n");
 }
 
+TEST_F(RuntimeKeeper, OneKindServesEveryProgramOfAPolicy) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  int parked = 0;
+  for (int i = 0; i < 9; ++i) {
+    const std::string word = std::to_string(i);
+    const std::vector<std::string> commands[] = {
+        {"/bin/echo", word}, {"/bin/echo", "-n", word, "\n"}, {"/usr/bin/printf", "%s\n", word}};
+    const RunResult result = runtime_->run(policy, {.argv = commands[i % 3]});
+    EXPECT_EQ(result.out.substr(0, 1), word);
+    EXPECT_NE(result.report.find(commands[i % 3].front()), std::string::npos);
+    EXPECT_NE(result.report.find(R"("standing": "held")"), std::string::npos);
+    parked += was_parked(result) ? 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_GT(parked, 5);
+}
+
+TEST_F(RuntimeKeeper, TheEnvironmentIsThatOfTheRun) {
+  auto policy = PolicyBuilder::from_toml(
+                    "version = 1\nextends = \"untrusted\"\n"
+                    "[limits]\nmode = \"best-effort\"\n[env]\npass = [\"CLOCHE_TEST_WORD\"]\n")
+                    .build();
+  ASSERT_TRUE(policy) << policy.error();
+  for (const char* word : {"one", "two", "two", "three", ""}) {
+    ::setenv("CLOCHE_TEST_WORD", word, 1);
+    EXPECT_EQ(sh(*policy, "echo $CLOCHE_TEST_WORD").out, std::string(word) + "\n");
+  }
+  ::unsetenv("CLOCHE_TEST_WORD");
+  EXPECT_EQ(sh(*policy, "echo ${CLOCHE_TEST_WORD-none}").out, "none\n");
+}
+
 TEST_F(RuntimeKeeper, WhoeverTheGuestLeavesBehindGoesWithIt) {
   const PolicyHandle policy = support::policy();
   warm_up(policy);

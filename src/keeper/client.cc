@@ -165,14 +165,13 @@ Result<Cell> Client::take_over(Reply reply) {
 
 Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
   cgroups_ = context.host.cgroup.version;
-  const std::string wish = wish_for(plan);
   std::optional<Cell> cell;
-  if (shelf_) cell = shelf_->take(plan, wish, context.pass_stdin);
+  if (shelf_) cell = shelf_->take(context.shared, [&] { return wish_for(plan); }, context.pass_stdin);
   const bool at_hand = cell.has_value();
   if (!at_hand) {
     Ask ask;
     ask.kind = AskKind::kTake;
-    CLOCHE_TRY_ASSIGN(Reply reply, exchange(ask, wish));
+    CLOCHE_TRY_ASSIGN(Reply reply, exchange(ask, wish_for(plan)));
     CLOCHE_TRY_ASSIGN(cell, take_over(std::move(reply)));
   }
   if (cell->parked) {

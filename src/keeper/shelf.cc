@@ -35,24 +35,32 @@ void Shelf::forget_all() {
   kinds_.clear();
 }
 
-Shelf::Kind* Shelf::kind_of(const Plan& plan, const std::string& wish) {
-  auto known = std::ranges::find(kinds_, wish, &Kind::wish);
+Shelf::Kind* Shelf::kind_of(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish) {
+  auto known = std::ranges::find(kinds_, plan, &Kind::plan);
   if (known == kinds_.end()) {
-    const auto decoded = decode_wish(wish);
+    std::string words = wish();
+    known = std::ranges::find(kinds_, words, &Kind::wish);
+    if (known != kinds_.end()) {
+      known->plan = plan;
+      known->last = Clock::now();
+      return &*known;
+    }
+    const auto decoded = decode_wish(words);
     auto sources = decoded ? sources_of(*decoded) : std::nullopt;
     if (!sources) return nullptr;
     if (kinds_.size() >= kMaxKinds) {
       const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
       retire_unused(oldest->last + Clock::duration(1));
     }
-    known = kinds_.insert(kinds_.end(), Kind{wish, std::move(*sources), plan.cgroup, 0, 0, {}, {}});
+    known = kinds_.insert(kinds_.end(), Kind{plan, std::move(words), std::move(*sources), 0, 0, {}, {}});
   }
   known->last = Clock::now();
   return &*known;
 }
 
-std::optional<Cell> Shelf::take(const Plan& plan, const std::string& wish, bool pass_stdin) {
-  if (!mounts_.valid() || wish.empty()) return std::nullopt;
+std::optional<Cell> Shelf::take(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish,
+                                bool pass_stdin) {
+  if (!mounts_.valid() || !plan) return std::nullopt;
   if (is_readable(mounts_, POLLPRI)) forget_all();
   Kind* kind = kind_of(plan, wish);
   if (kind == nullptr) return std::nullopt;
@@ -88,13 +96,16 @@ void Shelf::deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t
   Kind* kind = known->kind;
   pending_.erase(known);
   if (kind == nullptr || !cell || !cell->parked || !make_stdio(*cell, true)) return;
-  auto seen = look(*cell, cell->parked->guest, cell->parked->probe, look_ahead(cell->cgroup, kind->settings));
+  auto seen = look(*cell, cell->parked->guest, cell->parked->probe, look_ahead(cell->cgroup, kind->plan->cgroup));
   // One that is not as it should be is not used; should that be so for all of them, the run itself will say it.
+  auto receipt = seen ? judge(*kind->plan, *seen) : Result<std::vector<ReceiptLine>>(std::unexpected(seen.error()));
   auto oom = cell->cgroup.watch_oom();
-  if (!seen || !oom) return;
+  if (!receipt || !oom) return;
   cell->oom = std::move(*oom);
   cell->cgroup.open_counters();
   cell->parked->seen = std::make_shared<const Inspection>(std::move(*seen));
+  cell->parked->plan = kind->plan;
+  cell->parked->receipt = std::move(*receipt);
   kind->ready.push_back({std::move(*cell), identities});
 }
 

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +27,9 @@ class Shelf {
 
   // A cell for the plan, if one stands here and the host is what it was. From the second time on, each that
   // was asked for is ordered anew.
-  std::optional<Cell> take(const Plan& plan, const std::string& wish, bool pass_stdin);
+  // `wish` makes the keeper's words for it, if they are not known.
+  std::optional<Cell> take(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish,
+                           bool pass_stdin);
 
   // What should be ordered now.
   struct Order {
@@ -46,9 +50,9 @@ class Shelf {
     std::uint64_t identities;
   };
   struct Kind {
+    std::shared_ptr<const Plan> plan;
     std::string wish;
     std::vector<std::string> sources;
-    std::vector<CgroupSetting> settings;
     std::uint64_t asked = 0;
     std::size_t due = 0;  // to be ordered
     Clock::time_point last{};
@@ -58,7 +62,7 @@ class Shelf {
     std::uint64_t serial;
     Kind* kind;  // nothing if the host has changed since: what comes is not used
   };
-  Kind* kind_of(const Plan& plan, const std::string& wish);
+  Kind* kind_of(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish);
   void forget_all();
   std::size_t pending(const Kind& kind) const;
 

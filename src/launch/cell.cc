@@ -175,7 +175,8 @@ Status send_spec_bytes(const Fd& control, const std::string& bytes, std::vector<
 }
 
 Status send_go(const Plan& plan, Cell& cell) {
-  CLOCHE_TRY_ASSIGN(Fd exec, sys::make_memfd("cloche-exec", encode_exec(plan)));
+  CLOCHE_TRY_ASSIGN(Fd exec,
+                    sys::make_memfd("cloche-exec", encode_exec(plan, cell.argv.empty() ? plan.argv : cell.argv)));
   std::vector<int> fds{exec.get()};
   if (!plan.tty) {
     for (const Fd& fd : cell.stdio) fds.push_back(fd.get());

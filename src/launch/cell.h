@@ -25,6 +25,7 @@ struct LaunchContext {
   bool pass_stdin = false;  // a pipe instead of an empty stdin
   unsigned tty_rows = 24;
   unsigned tty_cols = 80;
+  std::shared_ptr<const Plan> shared = nullptr;  // the plan, if it may be kept
   Spawned* early = nullptr;  // a first process that was started before there was a plan; taken if it fits
 };
 
@@ -61,7 +62,10 @@ struct Inspection;  // supervise/read_back.h
 struct Parked {
   pid_t guest = 0;
   std::uint32_t probe = 0;
-  std::shared_ptr<const Inspection> seen = nullptr;  // if it was looked at then
+  // If it was looked at then: what was seen, and the receipt that this is for one plan.
+  std::shared_ptr<const Inspection> seen = nullptr;
+  std::shared_ptr<const Plan> plan = nullptr;
+  std::vector<ReceiptLine> receipt = {};
 };
 
 struct Cell {
@@ -71,8 +75,9 @@ struct Cell {
   CgroupLeaf cgroup;
   CgroupLeaf::Doors doors;  // release with the process's memory
   WorkDirectory work;
-  std::vector<Fd> grants;  // bwrap: the places that were checked, in the order of plan.grants
-  Fd out;                  // read ends of the guest's stdout and stderr
+  std::vector<std::string> argv;  // in place of the plan's, which several runs may share
+  std::vector<Fd> grants;         // bwrap: the places that were checked, in the order of plan.grants
+  Fd out;                         // read ends of the guest's stdout and stderr
   Fd err;
   Fd in;                       // write end of its stdin, if asked for
   Fd oom;                      // readable when the memory limit was hit, if it is watched already

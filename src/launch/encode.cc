@@ -81,7 +81,7 @@ std::string encode(const Plan& plan, const EncodeOptions& options) {
   return assemble(header, steps, {}, area);
 }
 
-std::string encode_exec(const Plan& plan) {
+std::string encode_exec(const Plan& plan, const std::vector<std::string>& argv) {
   Area area;
   wire::Step step{};
   step.kind = wire::StepKind::kExec;
@@ -90,11 +90,11 @@ std::string encode_exec(const Plan& plan) {
   std::string steps;
   append(steps, step);
   std::string args;
-  for (const std::string& s : plan.argv) append(args, area.text(s));
+  for (const std::string& s : argv) append(args, area.text(s));
   for (const auto& [name, value] : plan.env) append(args, area.text(name + "=" + value));
   wire::SpecHeader header{};
   header.step_count = 1;
-  header.argc = static_cast<std::uint32_t>(plan.argv.size());
+  header.argc = static_cast<std::uint32_t>(argv.size());
   header.envc = static_cast<std::uint32_t>(plan.env.size());
   header.stdio_count = plan.tty ? 0 : 3;
   return assemble(header, steps, args, area);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "plan/plan.h"
 
@@ -19,6 +20,6 @@ struct EncodeOptions {
 // The cell: every step, but nothing of what will run in it. Two runs that differ only in that have the same bytes.
 std::string encode(const Plan& plan, const EncodeOptions& options);
 // What runs: program, working directory, arguments, environment.
-std::string encode_exec(const Plan& plan);
+std::string encode_exec(const Plan& plan, const std::vector<std::string>& argv);
 
 }  // namespace cloche

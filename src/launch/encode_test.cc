@@ -93,7 +93,7 @@ TEST(Encode, WhatIsReadIsWhatWasPlanned) {
 
 TEST(Encode, WhatRunsTravelsByItself) {
   Plan plan = sample_plan(samples::root_v1());
-  const Reader reader(encode_exec(plan));
+  const Reader reader(encode_exec(plan, plan.argv));
   ASSERT_TRUE(reader.whole());
   ASSERT_EQ(reader.header().step_count, 1u);
   EXPECT_EQ(reader.step(0).kind, wire::StepKind::kExec);
@@ -108,7 +108,7 @@ TEST(Encode, WhatRunsTravelsByItself) {
     EXPECT_EQ(reader.text(reader.word(plan.argv.size() + i)), name + "=" + value);
   }
   plan.tty = true;
-  EXPECT_EQ(Reader(encode_exec(plan)).header().stdio_count, 0u);
+  EXPECT_EQ(Reader(encode_exec(plan, plan.argv)).header().stdio_count, 0u);
 }
 
 TEST(Encode, TwoProgramsInOneKindOfCellHaveTheSameBytes) {
@@ -121,7 +121,7 @@ TEST(Encode, TwoProgramsInOneKindOfCellHaveTheSameBytes) {
   other.steps.back().b = other.cwd;
   other.env.emplace_back("MORE", "1");
   EXPECT_EQ(encode(plan, {}), encode(other, {}));
-  EXPECT_NE(encode_exec(plan), encode_exec(other));
+  EXPECT_NE(encode_exec(plan, plan.argv), encode_exec(other, other.argv));
 }
 
 TEST(Encode, DataLiesOnEightBytes) {

@@ -1,16 +1,16 @@
 #include "report/json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "report/base64.h"
+#include "report/json_writer.h"
 #include "report/outcome_info.h"
 #include "report/utf8.h"
 
 namespace cloche {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys stay in the order of the documentation
+// Keys come in the order of the documentation.
 
 // A clock that stepped back must not produce a document that its own schema refuses.
 template <typename Duration>
@@ -18,84 +18,124 @@ std::int64_t count_of(Duration value) {
   return std::max<std::int64_t>(value.count(), 0);
 }
 
-Json measured(std::uint64_t value) { return value == 0 ? Json(nullptr) : Json(value); }
+void measured(JsonWriter& json, std::string_view key, std::uint64_t value) {
+  json.name(key);
+  if (value == 0) {
+    json.null();
+  } else {
+    json.value(value);
+  }
+}
 
-Json outcome_json(const Outcome& outcome) {
+void write(JsonWriter& json, const Outcome& outcome) {
   const std::string_view limit = info(outcome.kind).limit;
-  return {
-      {"kind", to_string(outcome.kind)},
-      {"code", outcome.code},
-      {"signal", outcome.signal},
-      {"limit", limit.empty() ? Json(nullptr) : Json(limit)},
-      {"message", outcome.message},
-      {"step", outcome.step},
-      {"hint", outcome.hint},
-      {"exit_code", exit_code(outcome)},
-  };
+  json.name("outcome").begin_object();
+  json.member("kind", to_string(outcome.kind));
+  json.member("code", outcome.code);
+  json.member("signal", outcome.signal);
+  json.name("limit");
+  if (limit.empty()) {
+    json.null();
+  } else {
+    json.value(limit);
+  }
+  json.member("message", outcome.message);
+  json.member("step", outcome.step);
+  json.member("hint", outcome.hint);
+  json.member("exit_code", exit_code(outcome));
+  json.end_object();
 }
 
-Json usage_json(const Usage& usage) {
-  return {
-      {"wall_ms", count_of(usage.wall)},
-      {"cpu_user_us", count_of(usage.cpu_user)},
-      {"cpu_system_us", count_of(usage.cpu_system)},
-      {"memory_peak_bytes", measured(usage.memory_peak.count)},
-      {"pids_peak", measured(usage.pids_peak)},
-      {"forks_refused", usage.forks_refused},
-      {"oom_kills", usage.oom_kills},
-      {"stdout_bytes", usage.stdout_bytes},
-      {"stderr_bytes", usage.stderr_bytes},
-  };
+void write(JsonWriter& json, const Usage& usage) {
+  json.name("usage").begin_object();
+  json.member("wall_ms", count_of(usage.wall));
+  json.member("cpu_user_us", count_of(usage.cpu_user));
+  json.member("cpu_system_us", count_of(usage.cpu_system));
+  measured(json, "memory_peak_bytes", usage.memory_peak.count);
+  measured(json, "pids_peak", usage.pids_peak);
+  json.member("forks_refused", usage.forks_refused);
+  json.member("oom_kills", usage.oom_kills);
+  json.member("stdout_bytes", usage.stdout_bytes);
+  json.member("stderr_bytes", usage.stderr_bytes);
+  json.end_object();
 }
 
-Json stream_json(const Stream& stream) {
+void write(JsonWriter& json, std::string_view key, const Stream& stream) {
   const bool text = valid_utf8(stream.tail);
-  Json json = {
-      {"tail", stream.tail},
-      {"encoding", text ? "utf-8" : "base64"},
-  };
-  if (!text) json["tail_base64"] = to_base64(stream.tail);
-  json["total"] = stream.total;
-  json["truncated"] = stream.truncated;
-  return json;
+  json.name(key).begin_object();
+  json.member("tail", stream.tail);
+  json.member("encoding", text ? "utf-8" : "base64");
+  if (!text) json.member("tail_base64", to_base64(stream.tail));
+  json.member("total", stream.total);
+  json.member("truncated", stream.truncated);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const std::vector<std::string>& argv) {
+  json.strings("argv", argv);
+  if (std::ranges::all_of(argv, valid_utf8)) return;
+  json.name("argv_base64").begin_array();
+  for (const std::string& arg : argv) json.value(to_base64(arg));
+  json.end_array();
+}
+
+void write(JsonWriter& json, const ReceiptLine& line) {
+  json.begin_object();
+  json.member("guarantee", to_string(line.guarantee));
+  json.member("standing", to_string(line.standing));
+  json.member("mechanism", line.mechanism);
+  json.member("evidence", line.evidence);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const Denial& denial) {
+  json.begin_object();
+  json.member("what", denial.what);
+  json.member("detail", denial.detail);
+  json.member("count", denial.count);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const TimingStep& step) {
+  json.begin_object();
+  json.member("name", step.name);
+  json.member("took_us", count_of(step.took));
+  json.end_object();
+}
+
+template <typename T>
+void write_all(JsonWriter& json, std::string_view key, const std::vector<T>& values) {
+  json.name(key).begin_array();
+  for (const T& value : values) write(json, value);
+  json.end_array();
 }
 
 }  // namespace
 
 std::string to_json(const Report& report) {
-  Json json = Json::object();
-  json["version"] = kReportVersion;
-  json["id"] = report.id;
-  json["outcome"] = outcome_json(report.outcome);
-  json["tier"] = report.tier;
-  json["backend"] = report.backend;
-  json["policy"] = report.policy;
-  json["argv"] = report.argv;
-  if (!std::all_of(report.argv.begin(), report.argv.end(), valid_utf8)) {
-    Json& exact = json["argv_base64"] = Json::array();
-    for (const std::string& arg : report.argv) exact.push_back(to_base64(arg));
-  }
-  Json& receipt = json["receipt"] = Json::array();
-  for (const ReceiptLine& line : report.receipt) {
-    receipt.push_back(Json::object({{"guarantee", to_string(line.guarantee)},
-                                    {"standing", to_string(line.standing)},
-                                    {"mechanism", line.mechanism},
-                                    {"evidence", line.evidence}}));
-  }
-  json["weakenings"] = report.weakenings;
-  json["lifecycle"] = report.lifecycle;
-  json["usage"] = usage_json(report.usage);
-  Json& denials = json["denials"] = Json::array();
-  for (const Denial& denial : report.denials) {
-    denials.push_back(Json::object({{"what", denial.what}, {"detail", denial.detail}, {"count", denial.count}}));
-  }
-  json["streams"] = Json::object({{"stdout", stream_json(report.out)}, {"stderr", stream_json(report.err)}});
-  json["outputs"] = Json::array();
-  Json& timing = json["timing"] = Json::array();
-  for (const TimingStep& step : report.timing) {
-    timing.push_back(Json::object({{"name", step.name}, {"took_us", count_of(step.took)}}));
-  }
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  JsonWriter json;
+  json.begin_object();
+  json.member("version", kReportVersion);
+  json.member("id", report.id);
+  write(json, report.outcome);
+  json.member("tier", report.tier);
+  json.member("backend", report.backend);
+  json.member("policy", report.policy);
+  write(json, report.argv);
+  write_all(json, "receipt", report.receipt);
+  json.strings("weakenings", report.weakenings);
+  json.strings("lifecycle", report.lifecycle);
+  write(json, report.usage);
+  write_all(json, "denials", report.denials);
+  json.name("streams").begin_object();
+  write(json, "stdout", report.out);
+  write(json, "stderr", report.err);
+  json.end_object();
+  json.name("outputs").begin_array();
+  json.end_array();
+  write_all(json, "timing", report.timing);
+  json.end_object();
+  return json.take() + "\n";
 }
 
 }  // namespace cloche

@@ -52,9 +52,10 @@ std::uint64_t count_requests(int fd) {
 
 }  // namespace
 
-Run::Run(Poller& poller, Plan plan, RunWiring wiring, std::string id, Done done)
+Run::Run(Poller& poller, std::shared_ptr<const Plan> plan, RunWiring wiring, std::string id, Done done)
     : poller_(poller),
-      plan_(std::move(plan)),
+      shared_plan_(std::move(plan)),
+      plan_(*shared_plan_),
       wiring_(std::move(wiring)),
       done_(std::move(done)),
       out_ring_(wiring_.tail_bytes),
@@ -63,7 +64,7 @@ Run::Run(Poller& poller, Plan plan, RunWiring wiring, std::string id, Done done)
   report_.tier = to_string(plan_.tier);
   report_.backend = to_string(plan_.backend);
   report_.policy = plan_.policy_name;
-  report_.argv = plan_.argv;
+  report_.argv = wiring_.argv.empty() ? plan_.argv : wiring_.argv;
   report_.weakenings = plan_.weakenings;
 }
 
@@ -76,13 +77,14 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
     return;
   }
   cell_ = std::move(*cell);
+  cell_.argv = std::move(wiring_.argv);
   has_cell_ = true;
   prepare_deadline_ = Clock::now() + kPrepareLimit;
   if (Status watched = watch_everything(); !watched) {
     fail_run(watched.error());
     kill_now();
   }
-  if (!cell_.parked || !cell_.parked->seen) ahead_ = look_ahead(cell_.cgroup, plan_.cgroup);
+  if (!looked_at()) ahead_ = look_ahead(cell_.cgroup, plan_.cgroup);
   if (cell_.process.leased) timeline_.until("take", Clock::now());
   if (cell_.parked && state_ == State::kPreparing) {
     on_ready(cell_.parked->guest, cell_.parked->probe);
@@ -230,8 +232,11 @@ void Run::on_terminal(Fd master) {
   }
 }
 
-Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) const {
-  if (cell_.parked && cell_.parked->seen) return judge(plan_, *cell_.parked->seen);
+Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) {
+  if (looked_at()) {
+    Parked& parked = *cell_.parked;
+    return parked.plan == shared_plan_ ? std::move(parked.receipt) : judge(plan_, *parked.seen);
+  }
   CLOCHE_TRY_ASSIGN(const Inspection seen, look(cell_, guest, probe, ahead_));
   CLOCHE_TRY(compare_grants(guest, plan_.grants, cell_.grants));
   return judge(plan_, seen);

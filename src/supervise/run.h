@@ -30,6 +30,8 @@ struct RunWiring {
   std::function<void(std::string_view)> on_out;
   std::function<void(std::string_view)> on_err;
   std::size_t tail_bytes = 64 * 1024;
+  std::vector<std::string> argv = {};      // in place of the plan's
+  bool repeats = false;                    // the plan may be used again
   std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
   bool verify = true;                      // false only in tests that take a guarantee out
 };
@@ -38,7 +40,7 @@ class Run {
  public:
   using Done = std::function<void(Run&, Report)>;
 
-  Run(Poller& poller, Plan plan, RunWiring wiring, std::string id, Done done);
+  Run(Poller& poller, std::shared_ptr<const Plan> plan, RunWiring wiring, std::string id, Done done);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -56,6 +58,7 @@ class Run {
  private:
   enum class State { kPreparing, kRunning, kTerminating, kKilling, kFlushing, kDone };
 
+  bool looked_at() const { return cell_.parked && cell_.parked->seen; }
   Status watch_everything();
   void on_control();
   void on_init_ended();
@@ -67,7 +70,7 @@ class Run {
   void on_cancel_readable();
   std::size_t meter(Ring& ring, std::uint64_t& total, std::string_view chunk);
 
-  Result<std::vector<ReceiptLine>> read_receipt(int guest, std::uint32_t probe) const;
+  Result<std::vector<ReceiptLine>> read_receipt(int guest, std::uint32_t probe);
   void set_cause(OutcomeKind kind, std::string message);
   void fail_run(const Error& error);
   void terminate();
@@ -78,7 +81,8 @@ class Run {
   void finish();
 
   Poller& poller_;
-  Plan plan_;
+  std::shared_ptr<const Plan> shared_plan_;
+  const Plan& plan_;
   RunWiring wiring_;
   Done done_;
   Report report_;

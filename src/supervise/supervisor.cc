@@ -32,17 +32,18 @@ Result<std::unique_ptr<Supervisor>> Supervisor::make(HostFacts host, Starter sta
 // Runs own watches of the poller and directories of the janitor.
 Supervisor::~Supervisor() { runs_.clear(); }
 
-Run* Supervisor::add(Plan plan, RunWiring wiring, std::string id, std::function<void(Report)> done) {
+Run* Supervisor::add(std::shared_ptr<const Plan> plan, RunWiring wiring, std::string id,
+                     std::function<void(Report)> done) {
   const auto asked = wiring.asked.value_or(Clock::now());
-  LaunchContext context{host_, *janitor_, id, wiring.stdin_fd >= 0, 24, 80, &early_};
-  if (plan.tty && wiring.terminal_fd >= 0) {
+  LaunchContext context{host_, *janitor_, id, wiring.stdin_fd >= 0, 24, 80, wiring.repeats ? plan : nullptr, &early_};
+  if (plan->tty && wiring.terminal_fd >= 0) {
     winsize size{};
     if (::ioctl(wiring.terminal_fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0) {
       context.tty_rows = size.ws_row;
       context.tty_cols = size.ws_col;
     }
   }
-  Result<Cell> cell = starter_(plan, context);
+  Result<Cell> cell = starter_(*plan, context);
   auto run = std::make_unique<Run>(*poller_, std::move(plan), std::move(wiring), id,
                                    [this, done = std::move(done)](Run& ended, Report report) {
                                      done_.push_back(ended.id().empty() ? report.id : ended.id());

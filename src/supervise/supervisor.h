@@ -27,7 +27,7 @@ class Supervisor {
   ~Supervisor();
 
   // Launches now; `done` is called from step(), exactly once.
-  Run* add(Plan plan, RunWiring wiring, std::string id, std::function<void(Report)> done);
+  Run* add(std::shared_ptr<const Plan> plan, RunWiring wiring, std::string id, std::function<void(Report)> done);
   // Waits for events until the next deadline, at most until `until`, and handles them.
   Status step(Clock::time_point until);
   std::size_t active() const { return runs_.size(); }
