@@ -14,6 +14,7 @@
 
 #include "keeper/place.h"
 #include "launch/encode.h"
+#include "supervise/look.h"
 #include "sys/channel.h"
 #include "sys/file.h"
 #include "tiers/tiers.h"
@@ -147,8 +148,8 @@ Result<Client::Reply> Client::exchange(const Ask& ask, std::string_view payload)
 }
 
 Result<Cell> Client::take_over(Reply reply) {
-  auto groups = decode_groups(reply.payload);
-  if (!groups || !reply.control.valid() || !reply.pidfd.valid()) {
+  auto handover = decode_handover(reply.payload);
+  if (!handover || !reply.control.valid() || !reply.pidfd.valid()) {
     return fail(ErrorCode::kSystem, "keeper", "the keeper sent no cell");
   }
   Cell cell;
@@ -157,9 +158,14 @@ Result<Cell> Client::take_over(Reply reply) {
   cell.process.pidfd = std::move(reply.pidfd);
   cell.process.control = std::move(reply.control);
   cell.host_uid = reply.head.host_uid;
-  cell.cgroup = CgroupLeaf::borrow(cgroups_, *groups);
-  cell.lease = std::make_unique<KeeperLease>(socket_, reply.head.serial, std::move(*groups));
-  if (reply.head.kind != AnswerKind::kBlank) cell.parked = Parked{reply.head.guest, reply.head.probe};
+  cell.cgroup = CgroupLeaf::borrow(cgroups_, handover->groups);
+  cell.lease = std::make_unique<KeeperLease>(socket_, reply.head.serial, std::move(handover->groups));
+  if (reply.head.kind == AnswerKind::kBlank) return cell;
+  cell.parked = Parked{reply.head.guest, reply.head.probe};
+  if (handover->seen) {
+    CLOCHE_TRY_ASSIGN(Inspection seen, inspect(cell, reply.head.probe, *handover->seen));
+    cell.parked->seen = std::make_shared<const Inspection>(std::move(seen));
+  }
   return cell;
 }
 

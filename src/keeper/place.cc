@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -130,22 +131,34 @@ Status check_same_user(const Fd& socket) {
               "a keeper serves its own user only");
 }
 
-Status check_same_standing(const Fd& socket) {
+namespace {
+
+constexpr std::array kPlaces = {"ns/mnt", "ns/pid", "ns/user", "ns/net", "ns/ipc", "ns/cgroup", "root"};
+constexpr std::array kRights = {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "CapEff", "CapBnd"};
+
+}  // namespace
+
+Result<Standing> standing_of(const std::string& process) {
+  const std::string proc = "/proc/" + process + "/";
+  Standing out;
+  for (const char* name : kPlaces) out.places.push_back(link_of(proc + name));
+  CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
+  for (const char* name : kRights) out.rights.emplace_back(field(status, name));
+  return out;
+}
+
+Status check_same_standing(const Fd& socket, const Standing& ours) {
   CLOCHE_TRY(check_same_user(socket));
   CLOCHE_TRY_ASSIGN(const ucred peer, peer_of(socket));
-  const std::string theirs = "/proc/" + std::to_string(peer.pid) + "/";
-  const std::string ours = "/proc/self/";
-  for (const char* name : {"ns/mnt", "ns/pid", "ns/user", "ns/net", "ns/ipc", "ns/cgroup", "root"}) {
-    const std::string mine = link_of(ours + name);
-    if (mine.empty() || mine != link_of(theirs + name)) {
-      return fail(ErrorCode::kRefused, "keeper", std::string("the other end has another ") + name);
+  CLOCHE_TRY_ASSIGN(const Standing theirs, standing_of(std::to_string(peer.pid)));
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) {
+    if (ours.places.at(i).empty() || ours.places[i] != theirs.places[i]) {
+      return fail(ErrorCode::kRefused, "keeper", std::string("the other end has another ") + kPlaces[i]);
     }
   }
-  CLOCHE_TRY_ASSIGN(const std::string mine, sys::read_file(ours + "status", kStatusLimit));
-  CLOCHE_TRY_ASSIGN(const std::string peers, sys::read_file(theirs + "status", kStatusLimit));
-  for (const char* name : {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "CapEff", "CapBnd"}) {
-    if (field(mine, name) != field(peers, name)) {
-      return fail(ErrorCode::kRefused, "keeper", std::string("the other end differs in ") + name);
+  for (std::size_t i = 0; i < kRights.size(); ++i) {
+    if (ours.rights.at(i) != theirs.rights[i]) {
+      return fail(ErrorCode::kRefused, "keeper", std::string("the other end differs in ") + kRights[i]);
     }
   }
   return {};

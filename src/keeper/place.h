@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -27,6 +28,11 @@ Result<Fd> connect_in(const Fd& directory);
 Status check_same_user(const Fd& socket);
 // And, for a keeper: in the same namespaces, and no more confined than we are. Otherwise a process that somebody put
 // behind walls would get cells with our view and our rights.
-Status check_same_standing(const Fd& socket);
+struct Standing {
+  std::vector<std::string> places;  // namespaces and root
+  std::vector<std::string> rights;
+};
+Result<Standing> standing_of(const std::string& process);  // "self", or a pid
+Status check_same_standing(const Fd& socket, const Standing& ours);
 
 }  // namespace cloche::keeper

@@ -57,22 +57,52 @@ class Reader {
 
 }  // namespace
 
-std::string encode_groups(const Groups& groups) {
+std::string encode_handover(const Handover& handover) {
   std::string out;
-  put(out, static_cast<std::uint32_t>(groups.size()));
-  for (const auto& [controller, path] : groups) {
+  put(out, static_cast<std::uint32_t>(handover.groups.size()));
+  for (const auto& [controller, path] : handover.groups) {
     put(out, static_cast<std::uint32_t>(controller));
     put(out, path);
+  }
+  put(out, handover.seen ? 1u : 0u);
+  if (!handover.seen) return out;
+  const Transcript& seen = *handover.seen;
+  for (const std::string* text : {&seen.status, &seen.limits, &seen.mountinfo, &seen.cgroup, &seen.uid_map,
+                                  &seen.core_pattern}) {
+    put(out, *text);
+  }
+  for (const auto* map : {&seen.namespaces, &seen.cgroup_files}) {
+    put(out, static_cast<std::uint32_t>(map->size()));
+    for (const auto& [name, value] : *map) {
+      put(out, name);
+      put(out, value);
+    }
   }
   return out;
 }
 
-std::optional<Groups> decode_groups(std::string_view bytes) {
+std::optional<Handover> decode_handover(std::string_view bytes) {
   Reader reader(bytes);
-  Groups out;
+  Handover out;
   for (std::uint32_t left = reader.count(); left > 0 && reader.ok(); --left) {
     const Controller controller = reader.controller();
-    out.emplace_back(controller, reader.text());
+    out.groups.emplace_back(controller, reader.text());
+  }
+  const std::uint32_t with_text = reader.number();
+  if (with_text > 1) return std::nullopt;
+  if (with_text == 1) {
+    Transcript& seen = out.seen.emplace();
+    for (std::string* text : {&seen.status, &seen.limits, &seen.mountinfo, &seen.cgroup, &seen.uid_map,
+                              &seen.core_pattern}) {
+      *text = reader.text();
+    }
+    for (auto* map : {&seen.namespaces, &seen.cgroup_files}) {
+      for (std::uint32_t left = reader.count(); left > 0 && reader.ok(); --left) {
+        std::string name = reader.text();
+        if (!map->empty() && name <= map->rbegin()->first) return std::nullopt;
+        map->emplace(std::move(name), reader.text());
+      }
+    }
   }
   if (!reader.at_end()) return std::nullopt;
   return out;

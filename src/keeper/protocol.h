@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "plan/plan.h"
+#include "supervise/read_back.h"
 
 namespace cloche::keeper {
 
@@ -33,7 +34,7 @@ struct Ask {
 };
 
 enum class AnswerKind : std::uint32_t {
-  kBlank = 1,  // descriptors: control socket, pidfd. Payload: the groups
+  kBlank = 1,  // descriptors: control socket, pidfd. Payload: a Handover
   kParked,     // the same, and the guest-to-be waits for kGo
   kRefused,    // payload: why
   kStatus,
@@ -52,8 +53,13 @@ struct Answer {
 };
 
 using Groups = std::vector<std::pair<Controller, std::string>>;
-std::string encode_groups(const Groups& groups);
-std::optional<Groups> decode_groups(std::string_view bytes);
+struct Handover {
+  Groups groups;
+  std::optional<Transcript> seen;  // of a parked cell, since it stands ready; left out where it is too long
+  bool operator==(const Handover&) const = default;
+};
+std::string encode_handover(const Handover& handover);
+std::optional<Handover> decode_handover(std::string_view bytes);
 
 // A kind of cell that can be prepared without knowing what will run in it.
 struct Wish {

@@ -5,7 +5,10 @@
 namespace cloche::keeper {
 namespace {
 
-Groups some_groups() { return {{Controller::kPids, "/sys/fs/cgroup/pids/a"}, {Controller::kCpuAcct, ""}}; }
+Handover a_cell() {
+  return {{{Controller::kPids, "/sys/fs/cgroup/pids/a"}, {Controller::kCpuAcct, ""}},
+          Transcript{"Uid: 1\n", "", "1 2 3\n", "", "0 0 1\n", "core", {{"mnt", "mnt:[1]"}, {"net", ""}}, {{"a", "b"}}}};
+}
 
 Wish some_wish() {
   Wish out;
@@ -15,11 +18,11 @@ Wish some_wish() {
   return out;
 }
 
-TEST(Protocol, GroupsComeBackAsTheyWere) {
-  for (const Groups& groups : {Groups{}, some_groups()}) {
-    const auto back = decode_groups(encode_groups(groups));
+TEST(Protocol, CellsComeBackAsTheyWere) {
+  for (const Handover& cell : {Handover{}, Handover{a_cell().groups, {}}, a_cell()}) {
+    const auto back = decode_handover(encode_handover(cell));
     ASSERT_TRUE(back);
-    EXPECT_EQ(*back, groups);
+    EXPECT_EQ(*back, cell);
   }
 }
 
@@ -51,26 +54,26 @@ TEST(Protocol, DifferentWishesHaveDifferentBytes) {
 }
 
 TEST(Protocol, EveryTruncationIsRefused) {
-  const std::string groups = encode_groups(some_groups());
-  for (std::size_t size = 0; size < groups.size(); ++size) EXPECT_FALSE(decode_groups(groups.substr(0, size))) << size;
+  const std::string cell = encode_handover(a_cell());
+  for (std::size_t size = 0; size < cell.size(); ++size) EXPECT_FALSE(decode_handover(cell.substr(0, size))) << size;
   const std::string wish = encode_wish(some_wish());
   for (std::size_t size = 0; size < wish.size(); ++size) EXPECT_FALSE(decode_wish(wish.substr(0, size))) << size;
 }
 
 TEST(Protocol, WhatFollowsIsRefused) {
-  EXPECT_FALSE(decode_groups(encode_groups(some_groups()) + '\0'));
+  EXPECT_FALSE(decode_handover(encode_handover(a_cell()) + '\0'));
   EXPECT_FALSE(decode_wish(encode_wish(some_wish()) + '\0'));
 }
 
 TEST(Protocol, UnknownControllerIsRefused) {
-  std::string bytes = encode_groups(some_groups());
+  std::string bytes = encode_handover(a_cell());
   bytes[4] = static_cast<char>(kControllers.size());
-  EXPECT_FALSE(decode_groups(bytes));
+  EXPECT_FALSE(decode_handover(bytes));
 }
 
 TEST(Protocol, CountsThatTheBytesCannotHoldAreRefused) {
-  EXPECT_FALSE(decode_groups("\xff\xff\xff\xff"));
-  EXPECT_FALSE(decode_groups(std::string("\xff\xff\xff\x7f\0\0\0\0", 8)));
+  EXPECT_FALSE(decode_handover("\xff\xff\xff\xff"));
+  EXPECT_FALSE(decode_handover(std::string("\xff\xff\xff\x7f\0\0\0\0", 8)));
   EXPECT_FALSE(decode_wish(std::string("\0\0\0\0\xff\xff\xff\xff\0\0\0\0", 12)));
 }
 

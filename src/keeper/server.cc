@@ -22,7 +22,7 @@ namespace cloche::keeper {
 namespace {
 
 constexpr std::chrono::seconds kUnusedAfter{60};
-constexpr std::chrono::milliseconds kPause{1};
+constexpr std::chrono::milliseconds kPause{20};
 constexpr std::size_t kMostOrders = 64;  // of one client, waiting
 
 // Of clients, and of cells on loan: without a descriptor left, a keeper could not even refuse.
@@ -74,6 +74,7 @@ Result<std::unique_ptr<Server>> Server::make(HostFacts host, const ServerOptions
   }
   std::unique_ptr<Server> out(new Server(std::move(host), options));
   CLOCHE_TRY_ASSIGN(out->poller_, Poller::make());
+  CLOCHE_TRY_ASSIGN(out->standing_, standing_of("self"));
   out->spares_ = std::make_unique<Spares>(out->host_, out->janitor_, *out->poller_, options.stock);
   CLOCHE_TRY(out->watch_host());
   return out;
@@ -142,7 +143,7 @@ void Server::on_message(Client& client) {
   }
   if (!client.checked) {
     // Not when it connected: it can be looked at while it waits for an answer (client.cc, Visible).
-    if (Status same = check_same_standing(client.socket); !same) {
+    if (Status same = check_same_standing(client.socket, standing_); !same) {
       refuse(client.socket, same.error().message);
       client.gone = true;
       return;
@@ -187,6 +188,7 @@ void Server::answer_take(Client& client, std::string_view wish) {
     refuse(client.socket, loan.error().text());
     return;
   }
+  last_taken_ = Clock::now();
   hand_out(client, *loan, true);
 }
 
@@ -255,11 +257,17 @@ Status Server::run() {
     fill_orders();
     auto deadline = next_retirement_;
     if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
-    // Background work gives way to whoever asks: it waits for a moment in which nobody does.
+    // Background work gives way to whoever has just begun a run, who needs the cpu, unless there is nothing left for the
+    // next one.
     const bool busy = std::ranges::any_of(clients_, [](const Client& c) {
       return std::ranges::any_of(c.borrowed, [](const auto& loan) { return loan.second; });
     });
-    if (spares_->work()) deadline = busy ? Clock::now() + kPause : Clock::now();
+    const auto quiet_from = busy && !spares_->exhausted() ? last_taken_ + kPause : Clock::time_point::min();
+    if (Clock::now() < quiet_from) {
+      deadline = std::min(deadline, quiet_from);
+    } else if (spares_->work()) {
+      deadline = Clock::now();
+    }
     if (spares_->resume() > Clock::now()) deadline = std::min(deadline, spares_->resume());
     CLOCHE_TRY(poller_->wait(deadline));
   }

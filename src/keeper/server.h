@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "keeper/protocol.h"
+#include "keeper/place.h"
 #include "keeper/spares.h"
 #include "launch/janitor.h"
 #include "plan/host_facts.h"
@@ -73,10 +74,12 @@ class Server {
   Fd listener_;
   Fd mounts_;
   Poller::Watch listener_watch_, mounts_watch_, stop_watch_;
+  Standing standing_;
   std::string init_identity_;
   std::size_t most_ = 0;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_asked_ = Clock::now();
+  Clock::time_point last_taken_{};
   Clock::time_point next_retirement_{};
   bool only_one_ = false;
   bool stopping_ = false;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "keeper/sources.h"
-#include "supervise/look.h"
+#include "supervise/read_back.h"
 #include "sys/file.h"
 
 namespace cloche::keeper {
@@ -96,14 +96,13 @@ void Shelf::deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t
   Kind* kind = known->kind;
   pending_.erase(known);
   if (kind == nullptr || !cell || !cell->parked || !make_stdio(*cell, true)) return;
-  auto seen = look(*cell, cell->parked->guest, cell->parked->probe, look_ahead(cell->cgroup, kind->plan->cgroup));
   // One that is not as it should be is not used; should that be so for all of them, the run itself will say it.
-  auto receipt = seen ? judge(*kind->plan, *seen) : Result<std::vector<ReceiptLine>>(std::unexpected(seen.error()));
+  if (!cell->parked->seen) return;
+  auto receipt = judge(*kind->plan, *cell->parked->seen);
   auto oom = cell->cgroup.watch_oom();
   if (!receipt || !oom) return;
   cell->oom = std::move(*oom);
   cell->cgroup.open_counters();
-  cell->parked->seen = std::make_shared<const Inspection>(std::move(*seen));
   cell->parked->plan = kind->plan;
   cell->parked->receipt = std::move(*receipt);
   kind->ready.push_back({std::move(*cell), identities});

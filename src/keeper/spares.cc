@@ -14,6 +14,7 @@
 #include "launch/cell.h"
 #include "launch/host_mounts.h"
 #include "launch/id_map.h"
+#include "supervise/look.h"
 #include "sys/channel.h"
 #include "sys/file.h"
 #include "tiers/tiers.h"
@@ -137,6 +138,14 @@ Status Spares::furnish(Spare& spare, Kind& kind) {
   return send_groups(spare.process.control, doors);
 }
 
+// Now, because nobody waits: nothing of it changes until it is let go. Whoever takes it judges what was read.
+void Spares::read_back(Spare& spare) {
+  constexpr std::size_t kEnough = kMaxAnswer / 2;  // of mounts; the rest is short
+  Ahead ahead = look_ahead(spare.leaf, spare.kind->wish.settings);
+  auto text = look(spare.guest, ahead);
+  if (text && text->mountinfo.size() < kEnough) spare.seen = std::move(*text);
+}
+
 void Spares::on_control(std::uint64_t serial) {
   auto spare = find(serial);
   if (spare == spares_.end() || spare->state == State::kLent) return;
@@ -148,6 +157,7 @@ void Spares::on_control(std::uint64_t serial) {
     good = greet(*spare).has_value();
   } else if (good && message.kind == wire::MessageKind::kReady && spare->state == State::kFurnishing) {
     spare->guest = (*received)->sender;
+    read_back(*spare);
     spare->probe = message.probe;
     spare->state = State::kParked;
     spare->kind->failures = 0;
@@ -231,7 +241,7 @@ Loan Spares::lend(Spare& spare) {
   loan.answer.guest = spare.guest;
   loan.answer.probe = spare.probe;
   loan.answer.identities = spare.identities;
-  loan.payload = encode_groups(spare.leaf.directories());
+  loan.payload = encode_handover({spare.leaf.directories(), std::move(spare.seen)});
   spare.control_watch.reset();
   loan.control = std::move(spare.process.control);
   loan.pidfd = spare.process.pidfd.get();
@@ -328,6 +338,10 @@ void Spares::retire_unused(Clock::time_point since) {
     }
     kind = kinds_.erase(kind);
   }
+}
+
+bool Spares::exhausted() const {
+  return std::ranges::none_of(spares_, [](const Spare& s) { return s.state == State::kBlank; });
 }
 
 Counts Spares::counts() const {

@@ -61,6 +61,8 @@ class Spares {
   // Forgets kinds of cells that nobody asked for since.
   void retire_unused(Clock::time_point since);
   Counts counts() const;
+  // Whoever asks next would have to wait.
+  bool exhausted() const;
 
  private:
   enum class State { kStarting, kBlank, kFurnishing, kParked, kLent };
@@ -85,6 +87,7 @@ class Spares {
     std::uint64_t identities = 0;  // of the kind's sources, when they were mounted
     pid_t guest = 0;
     std::uint32_t probe = 0;
+    std::optional<Transcript> seen;
     bool ended = false;
     bool returned = false;
     Poller::Watch control_watch, pidfd_watch;
@@ -95,6 +98,7 @@ class Spares {
   Status launch(Spare& spare);
   Status greet(Spare& spare);
   Status furnish(Spare& spare, Kind& kind);
+  void read_back(Spare& spare);
   void on_control(std::uint64_t serial);
   void on_ended(std::uint64_t serial);
   void give_up(Iterator spare);

@@ -15,12 +15,17 @@ Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& setti
   return out;
 }
 
-Result<Inspection> look(const Cell& cell, pid_t guest, std::uint32_t probe, const Ahead& ahead) {
-  CLOCHE_TRY_ASSIGN(Inspection seen, inspect(guest, ahead.own_namespaces));
+Result<Transcript> look(pid_t guest, const Ahead& ahead) {
+  CLOCHE_TRY_ASSIGN(Transcript text, transcribe(guest, ahead.own_namespaces));
+  text.cgroup_files = ahead.cgroup_files;
+  return text;
+}
+
+Result<Inspection> inspect(const Cell& cell, std::uint32_t probe, const Transcript& text) {
+  Inspection seen = understand(text);
   seen.probe = probe;
   seen.host_uid = cell.host_uid;
   seen.leased = cell.process.leased;
-  seen.cgroup_files = ahead.cgroup_files;
   // The limits are worth nothing if the guest-to-be is not in the group.
   for (const auto& [controller, path] : cell.cgroup.directories()) {
     const bool v2 = seen.cgroups.contains("") && cell.cgroup.directories().size() == 1;

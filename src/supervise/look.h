@@ -23,7 +23,9 @@ struct Ahead {
 };
 Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& settings);
 
-// The guest-to-be, which has said that it is ready. An error if it is not in the groups that limit it.
-Result<Inspection> look(const Cell& cell, pid_t guest, std::uint32_t probe, const Ahead& ahead);
+// What the kernel says of the guest-to-be, which has said that it is ready.
+Result<Transcript> look(pid_t guest, const Ahead& ahead);
+// What that means for the cell. An error if the guest-to-be is not in the groups that limit it.
+Result<Inspection> inspect(const Cell& cell, std::uint32_t probe, const Transcript& text);
 
 }  // namespace cloche

@@ -397,20 +397,30 @@ std::map<std::string, std::string> own_namespaces() {
   return out;
 }
 
-Result<Inspection> inspect(pid_t pid, const std::map<std::string, std::string>& own) {
-  Inspection out;
+Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string>& own) {
+  Transcript out;
   const std::string proc = "/proc/" + std::to_string(pid) + "/";
-  CLOCHE_TRY_ASSIGN(std::string status, sys::read_file(proc + "status", kTextLimit));
-  CLOCHE_TRY_ASSIGN(std::string limits, sys::read_file(proc + "limits", kTextLimit));
-  CLOCHE_TRY_ASSIGN(std::string mounts, sys::read_file(proc + "mountinfo", kTextLimit));
-  CLOCHE_TRY_ASSIGN(std::string cgroups, sys::read_file(proc + "cgroup", kTextLimit));
-  CLOCHE_TRY_ASSIGN(std::string map, sys::read_file(proc + "uid_map", kTextLimit));
-  out.status = parse_status(status);
-  out.limits = parse_limits(limits);
-  out.mounts = parse_mountinfo(mounts);
-  out.cgroups = parse_cgroup(cgroups);
+  CLOCHE_TRY_ASSIGN(out.status, sys::read_file(proc + "status", kTextLimit));
+  CLOCHE_TRY_ASSIGN(out.limits, sys::read_file(proc + "limits", kTextLimit));
+  CLOCHE_TRY_ASSIGN(out.mountinfo, sys::read_file(proc + "mountinfo", kTextLimit));
+  CLOCHE_TRY_ASSIGN(out.cgroup, sys::read_file(proc + "cgroup", kTextLimit));
+  CLOCHE_TRY_ASSIGN(out.uid_map, sys::read_file(proc + "uid_map", kTextLimit));
+  if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
+  for (const auto& [name, ours] : own) {
+    const std::string theirs = link_of(proc + "ns/" + name);
+    if (!theirs.empty() && theirs != ours) out.namespaces.emplace(name, theirs);
+  }
+  return out;
+}
+
+Inspection understand(const Transcript& text) {
+  Inspection out;
+  out.status = parse_status(text.status);
+  out.limits = parse_limits(text.limits);
+  out.mounts = parse_mountinfo(text.mountinfo);
+  out.cgroups = parse_cgroup(text.cgroup);
   // Columns become single spaces, and the line's end goes.
-  for (char c : map) {
+  for (char c : text.uid_map) {
     const bool space = c == ' ' || c == '\n';
     if (!space) out.uid_map += c;
     if (space && !out.uid_map.empty() && out.uid_map.back() != ' ') out.uid_map += ' ';
@@ -418,12 +428,10 @@ Result<Inspection> inspect(pid_t pid, const std::map<std::string, std::string>& 
   while (!out.uid_map.empty() && out.uid_map.back() == ' ') out.uid_map.pop_back();
   // Only a limit of 0 makes the pattern matter.
   if (auto core = out.limits.find("Max core file size"); core != out.limits.end() && core->second.hard == "0") {
-    if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
+    out.core_pattern = text.core_pattern;
   }
-  for (const auto& [name, ours] : own) {
-    const std::string theirs = link_of(proc + "ns/" + name);
-    if (!theirs.empty() && theirs != ours) out.namespaces.emplace(name, theirs);
-  }
+  out.namespaces = text.namespaces;
+  out.cgroup_files = text.cgroup_files;
   return out;
 }
 

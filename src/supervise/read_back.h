@@ -32,10 +32,19 @@ struct Inspection {
   bool leased = false;  // a keeper's cell: init's parent is not the engine
 };
 
-// Reads /proc of the process; `cgroup_files` is filled by the caller, who owns the leaf.
+// The kernel's own words, as they were read.
+struct Transcript {
+  std::string status, limits, mountinfo, cgroup, uid_map;  // of /proc/PID
+  std::string core_pattern;
+  std::map<std::string, std::string> namespaces;    // where they differ from the engine's
+  std::map<std::string, std::string> cgroup_files;  // filled by the caller, who owns the leaf
+  bool operator==(const Transcript&) const = default;
+};
 // `own` are the engine's namespaces, which can be read ahead.
 std::map<std::string, std::string> own_namespaces();
-Result<Inspection> inspect(pid_t pid, const std::map<std::string, std::string>& own);
+Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string>& own);
+// Pure.
+Inspection understand(const Transcript& text);
 
 // Pure: judges an inspection against the plan.
 Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen);

@@ -281,15 +281,17 @@ TEST(Judge, AnEmptyInspectionNeverPasses) {
 }
 
 TEST(Inspect, ReadsALivingProcessAndFailsOnOneThatIsNot) {
-  auto seen = inspect(::getpid(), own_namespaces());
-  ASSERT_TRUE(seen) << seen.error().text();
+  auto text = transcribe(::getpid(), own_namespaces());
+  ASSERT_TRUE(text);
+  auto seen = std::optional(understand(*text));
+
   EXPECT_TRUE(seen->status.contains("NoNewPrivs"));
   EXPECT_TRUE(seen->limits.contains("Max open files"));
   EXPECT_FALSE(seen->mounts.empty());
   EXPECT_TRUE(seen->namespaces.empty()) << "our own namespaces do not differ from our own";
   EXPECT_EQ(seen->uid_map.find('\n'), std::string::npos);
   EXPECT_EQ(seen->uid_map.find("  "), std::string::npos);
-  EXPECT_FALSE(inspect(0x7fffffff, {}));
+  EXPECT_FALSE(transcribe(0x7fffffff, {}));
 }
 
 }  // namespace

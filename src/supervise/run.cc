@@ -237,7 +237,8 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
     Parked& parked = *cell_.parked;
     return parked.plan == shared_plan_ ? std::move(parked.receipt) : judge(plan_, *parked.seen);
   }
-  CLOCHE_TRY_ASSIGN(const Inspection seen, look(cell_, guest, probe, ahead_));
+  CLOCHE_TRY_ASSIGN(const Transcript text, look(guest, ahead_));
+  CLOCHE_TRY_ASSIGN(const Inspection seen, inspect(cell_, probe, text));
   CLOCHE_TRY(compare_grants(guest, plan_.grants, cell_.grants));
   return judge(plan_, seen);
 }

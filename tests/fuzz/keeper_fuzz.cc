@@ -9,8 +9,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cloche::keeper;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  if (const auto groups = decode_groups(bytes)) {
-    if (encode_groups(*groups) != bytes) __builtin_trap();
+  if (const auto cell = decode_handover(bytes)) {
+    if (encode_handover(*cell) != bytes) __builtin_trap();
   }
   if (const auto wish = decode_wish(bytes)) {
     for (const auto& setting : wish->settings) {
