@@ -46,27 +46,26 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
   return fail(ErrorCode::kInvalidInput, "--keeper", "'" + when + "' is none of auto, never, always");
 }
 
-Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed) {
-  // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
-  ::prctl(PR_SET_DUMPABLE, 0);
+Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
+                         HeadStart head, Clock::time_point asked) {
   CLOCHE_TRY_ASSIGN(const Fd cancel, cancel_signals());
-  CLOCHE_TRY_ASSIGN(const KeeperUse keeper, choose_keeper(parsed));
   const HostFacts host = probe_for(policy);
   RunWiring wiring;
+  wiring.asked = asked;
   wiring.cancel_fd = cancel.get();
   if (!voice.json) {
     wiring.out_fd = STDOUT_FILENO;
     wiring.err_fd = STDERR_FILENO;
   }
   if (parsed.has("--stdin")) wiring.stdin_fd = STDIN_FILENO;
-  if (!request.tty) return run(policy, request, host, std::move(wiring), keeper);
+  if (!request.tty) return run(policy, request, host, std::move(wiring), std::move(head));
 
   CLOCHE_TRY_ASSIGN(const Fd resize, resize_signal());
   CLOCHE_TRY_ASSIGN(const RawTerminal raw, RawTerminal::enter(STDIN_FILENO));
   wiring.stdin_fd = STDIN_FILENO;
   wiring.terminal_fd = STDIN_FILENO;
   wiring.resize_fd = resize.get();
-  return run(policy, request, host, std::move(wiring), keeper);
+  return run(policy, request, host, std::move(wiring), std::move(head));
 }
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
@@ -78,16 +77,22 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice) {
                                               : "untrusted";
   Request request;
   request.argv = args.parsed.operands;
+  auto keeper = choose_keeper(args.parsed);
+  if (!keeper) return refusal(request, policy, keeper.error());
+  const auto asked = Clock::now();
+  // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
+  ::prctl(PR_SET_DUMPABLE, 0);
+  HeadStart head = begin_early(*keeper);
   auto made = make_policy(args, env);
   if (!made) return refusal(request, policy, made.error());
   policy = std::move(*made);
   if (policy.backend == BackendChoice::kNone) {
     fputs("cloche: warning: backend 'none' contains nothing; for development only\n", stderr);
   }
-  auto asked = make_request(args, policy, env);
-  if (!asked) return refusal(request, policy, asked.error());
-  auto report = run_wired(policy, *asked, voice, args.parsed);
-  return report ? std::move(*report) : refusal(*asked, policy, report.error());
+  auto wanted = make_request(args, policy, env);
+  if (!wanted) return refusal(request, policy, wanted.error());
+  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked);
+  return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }
 
 void tell(const Report& report, const Voice& voice) {

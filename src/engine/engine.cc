@@ -46,13 +46,36 @@ namespace {
 
 // Tier 1, native, is what most runs are: its first process can be on its way while the plan is made. Under cgroup v2 it
 // is born in its group, which the plan names.
-bool worth_an_early_start(const Policy& policy, const HostFacts& host) {
+bool takes_early_process(const Policy& policy, const HostFacts& host) {
   const bool native = policy.backend == BackendChoice::kAuto || policy.backend == BackendChoice::kNative;
   return native && policy.tier != Tier::kProcess && host.user_namespaces && host.mount_api && host.init &&
          host.clone3 && host.cgroup.version != CgroupFacts::Version::kV2;
 }
 
 }  // namespace
+
+HeadStart begin_early(const KeeperUse& keeper) {
+  HeadStart out;
+  if (keeper.when != KeeperUse::When::kNever) {
+    auto client = keeper::Client::connect(keeper.directory);
+    out.only_keeper = keeper.when == KeeperUse::When::kAlways;
+    if (client) {
+      out.keeper = std::make_shared<keeper::Client>(std::move(*client));
+      return out;
+    }
+    if (out.only_keeper) {
+      out.no_keeper = client.error();
+      return out;
+    }
+  }
+  const HostFacts host = probe_first();
+  if (!host.init || host.cgroup.version == CgroupFacts::Version::kV2) return out;
+  SpawnSpec first = first_process(host);
+  first.elsewhere = true;
+  // A failure shows when the run tries again.
+  if (auto process = spawn(first)) out.first = std::move(*process);
+  return out;
+}
 
 Starter starter_with(std::shared_ptr<keeper::Client> client, bool only) {
   return [client = std::move(client), only](const Plan& plan, const LaunchContext& context) -> Result<Cell> {
@@ -67,31 +90,22 @@ Starter starter_with(std::shared_ptr<keeper::Client> client, bool only) {
   };
 }
 
-Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring,
-           const KeeperUse& keeper) {
-  wiring.asked = Clock::now();
+Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring, HeadStart head) {
+  if (!wiring.asked) wiring.asked = Clock::now();
   Request named = request;
   if (named.id == "plan") {
     auto id = make_run_id();
     if (!id) return refusal(named, policy, id.error());
     named.id = std::move(*id);
   }
-  Starter starter = start_cell;
-  bool warm = false;
-  const bool only = keeper.when == KeeperUse::When::kAlways;
-  if (keeper.when != KeeperUse::When::kNever) {
-    if (auto client = keeper::Client::connect(keeper.directory)) {
-      starter = starter_with(std::make_shared<keeper::Client>(std::move(*client)), only);
-      warm = true;
-    } else if (only) {
-      return refusal(named, policy, client.error());
-    }
-  }
+  if (head.no_keeper) return refusal(named, policy, *head.no_keeper);
+  if (!takes_early_process(policy, host)) head.first = {};
+  Starter starter = head.keeper ? starter_with(head.keeper, head.only_keeper) : Starter(start_cell);
   // Tier 0 leaves directory trees, whose removal takes more than a process in our memory may use.
   auto supervisor = Supervisor::make(host, std::move(starter),
                                      policy.tier == Tier::kProcess ? Janitor::Home::kProgram : Janitor::Home::kShared);
   if (!supervisor) return refusal(named, policy, supervisor.error());
-  if (!warm && worth_an_early_start(policy, host)) (*supervisor)->start_early(first_process(host));
+  (*supervisor)->use_early(std::move(head.first));
   auto plan = make_plan(policy, named, host);
   if (!plan) return refusal(named, policy, plan.error());
   std::optional<Report> report;

@@ -37,10 +37,18 @@ struct KeeperUse {
 // `only`) when the keeper fails.
 Starter starter_with(std::shared_ptr<keeper::Client> client, bool only);
 
-// Plans, launches, supervises and reports, on the calling thread; for a program that ends after it (the janitor is left
-// to end by itself). Every failure is an outcome in the report.
-// `keeper` is the directory of the user's keeper, whose cell is taken if there is one.
-Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring,
-           const KeeperUse& keeper = {});
+// What can begin before anything is known of the policy: the way to the keeper or, without one, a first process such as
+// most runs need. What a run cannot use is ended.
+struct HeadStart {
+  std::shared_ptr<keeper::Client> keeper;
+  bool only_keeper = false;        // nothing but its cells will do
+  std::optional<Error> no_keeper;  // so this is the end of it
+  Spawned first;
+};
+HeadStart begin_early(const KeeperUse& keeper);
+
+// Plans, launches, supervises and reports, on the calling thread; for a program that ends after it. Every failure is an
+// outcome in the report.
+Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring, HeadStart head);
 
 }  // namespace cloche

@@ -1,7 +1,9 @@
 #include "host/probe.h"
 
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -95,6 +97,15 @@ void probe_live(HostFacts& facts) {
   if (facts.bwrap) facts.bwrap_version = host::ask_version(*facts.bwrap);
 }
 
+std::optional<std::string> choose_init(const ProbeOptions& options, const HostFacts& facts) {
+  std::vector<std::string> candidates;
+  if (!options.init_override.empty()) candidates.push_back(options.init_override);
+  const auto others =
+      options.init_candidates.empty() ? host::default_init_candidates(options.root) : options.init_candidates;
+  candidates.insert(candidates.end(), others.begin(), others.end());
+  return host::find_init(options.root, candidates, facts.uid, facts.gid);
+}
+
 }  // namespace
 
 ProbeOptions probe_options_from_environment() {
@@ -122,14 +133,20 @@ HostFacts probe(const ProbeOptions& options) {
   facts.in_container = is_container(options.root);
   facts.usr_merged = is_usr_merged(options.root);
   facts.bwrap = host::find_bwrap(options.root);
-  std::vector<std::string> candidates;
-  if (!options.init_override.empty()) candidates.push_back(options.init_override);
-  const auto others =
-      options.init_candidates.empty() ? host::default_init_candidates(options.root) : options.init_candidates;
-  candidates.insert(candidates.end(), others.begin(), others.end());
-  facts.init = host::find_init(options.root, candidates, facts.uid, facts.gid);
+  facts.init = choose_init(options, facts);
 
   if (options.depth == ProbeDepth::kFull) probe_live(facts);
+  return facts;
+}
+
+HostFacts probe_first() {
+  HostFacts facts;
+  host::probe_identity(facts);
+  facts.init = choose_init(probe_options_from_environment(), facts);
+  struct statfs fs{};
+  if (::statfs("/sys/fs/cgroup", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC) {
+    facts.cgroup.version = CgroupFacts::Version::kV2;
+  }
   return facts;
 }
 

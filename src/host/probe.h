@@ -25,6 +25,8 @@ ProbeOptions probe_options_from_environment();
 
 HostFacts probe(const ProbeOptions& options);
 HostFacts probe_fast();
+// Only what a first process needs: who we are, where init lies, and whether there is cgroup v2, all else unknown.
+HostFacts probe_first();
 HostFacts probe_full();
 
 // Processes and threads that this real uid has now, for HostFacts::user_tasks. Reads all of /proc, so it is no part of

@@ -45,6 +45,8 @@ struct Cell {
   uint32_t fd_count = 0;
   int root_fd = -1;  // the new root's mount
   int scratch_fd = -1;
+  uint64_t root_device = 0;
+  uint64_t scratch_device = 0;
   int first_scratch_tree = -1;  // a clone of its first directory, made to see whether that works unattached
   bool scratch_attached = false;
   int landlock_fd = -1;

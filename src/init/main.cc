@@ -208,6 +208,10 @@ void reset_signals() {
   // The receipt says that the old root is gone: it is, before there is a guest.
   if (int error = finish_unmount(); error != 0) fail_step(wire::kReadingSpec, error);
   umask(022);
+  wire::Message built;
+  memset(&built, 0, sizeof built);
+  built.kind = wire::MessageKind::kBuilt;
+  send_message(built, -1);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
   watch(header.leased != 0, guest);

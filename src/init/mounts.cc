@@ -53,37 +53,46 @@ int make_tmpfs(uint64_t size, uint64_t inodes, const char* mode) {
 int attach_aside(int mount_fd) { return move_mount(mount_fd, "", AT_FDCWD, "/", kMoveMountFromEmpty) == 0 ? 0 : errno; }
 
 // The new root and the scratch are ours; everything else that is mounted belongs to the host.
-bool is_ours(const Cell& cell, dev_t device) {
+bool is_ours(const Cell& cell, uint64_t device) { return device == cell.root_device || device == cell.scratch_device; }
+
+int note_device(int fd, uint64_t& device) {
   struct stat st;
-  if (fstat(cell.root_fd, &st) == 0 && st.st_dev == device) return true;
-  return cell.scratch_fd >= 0 && fstat(cell.scratch_fd, &st) == 0 && st.st_dev == device;
+  if (fstat(fd, &st) != 0) return errno;
+  device = st.st_dev;
+  return 0;
 }
 
 // Walks to `path` below the root, making directories on the way, but only on our own tmpfs: a grant's own directories
-// are the host's, and no run leaves anything there. A descriptor or -errno.
-int walk(const Cell& cell, const char* path) {
+// are the host's, and no run leaves anything there. A descriptor or -errno; `ours` tells where it led.
+int walk(const Cell& cell, const char* path, bool& ours) {
   int dir = cell.root_fd;
+  ours = true;
   for (const char* at = path;;) {
     const char* slash = strchr(at, '/');
     const size_t length = slash != nullptr ? static_cast<size_t>(slash - at) : strlen(at);
     char name[256];
     int next = -1;
+    bool made = false;
     if (length == 0 || length >= sizeof name) {
       errno = ENAMETOOLONG;
     } else {
       memcpy(name, at, length);
       name[length] = '\0';
+      made = ours && mkdirat(dir, name, 0755) == 0;
       const OpenHow how{O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
                         kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
-      next = openat2(dir, name, how);
-      struct stat here;
-      if (next < 0 && errno == ENOENT && fstat(dir, &here) == 0 && is_ours(cell, here.st_dev)) {
-        next = mkdirat(dir, name, 0755) == 0 ? openat2(dir, name, how) : -1;
-      }
+      next = made || !ours || errno == EEXIST ? openat2(dir, name, how) : -1;
     }
-    const int error = errno;
+    int error = next < 0 ? errno : 0;
     if (dir != cell.root_fd) close(dir);
-    if (next < 0) return -error;
+    // What was there already may be the host's.
+    uint64_t device = 0;
+    if (error == 0 && !made) {
+      error = note_device(next, device);
+      ours = is_ours(cell, device);
+      if (error != 0) close(next);
+    }
+    if (error != 0) return -error;
     if (slash == nullptr) return next;
     dir = next;
     at = slash + 1;
@@ -109,43 +118,51 @@ int open_parent(Cell& cell, const char* target, const char*& leaf) {
   memcpy(cell.parent_path, target, length);
   cell.parent_path[length] = '\0';
   int dir = cell.root_fd;
+  bool ours = true;
   if (length > 0) {
     const OpenHow how{O_PATH | O_DIRECTORY | O_CLOEXEC, 0, kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
     dir = openat2(cell.root_fd, cell.parent_path, how);
     if (dir < 0 && errno == ENOENT) {
-      dir = walk(cell, cell.parent_path);
+      dir = walk(cell, cell.parent_path, ours);
     } else if (dir < 0) {
       dir = -errno;
+    } else {
+      uint64_t device = 0;
+      if (int error = note_device(dir, device); error != 0) {
+        close(dir);
+        return -error;
+      }
+      ours = is_ours(cell, device);
     }
     if (dir < 0) return dir;
   }
-  struct stat here;
-  if (fstat(dir, &here) != 0) {
-    const int error = errno;
-    if (dir != cell.root_fd) close(dir);
-    return -error;
-  }
   cell.parent_fd = dir;
-  cell.parent_is_ours = is_ours(cell, here.st_dev);
+  cell.parent_is_ours = ours;
   return dir;
 }
 
-// The mount point itself, made if it lies on our own tmpfs. A descriptor or -errno.
-int open_target(Cell& cell, const char* target, bool file) {
+// Makes the mount point `leaf`, if it lies on our own tmpfs. True if it was made, and is what it should be.
+bool make_point(const Cell& cell, int dir, const char* leaf, bool file) {
+  if (!cell.parent_is_ours) return false;
+  return (file ? mknodat(dir, leaf, S_IFREG | 0444, 0) : mkdirat(dir, leaf, 0755)) == 0;
+}
+
+// Puts a detached mount on the target, which is made if it lies on our own tmpfs. What was there before is opened
+// first, and never by way of a link.
+int attach(Cell& cell, int tree, const char* target, bool file) {
   const char* leaf = nullptr;
   int dir = open_parent(cell, target, leaf);
-  if (dir < 0) return dir;
-  if (cell.parent_is_ours) {
-    if (file) {
-      int made = openat(dir, leaf, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-      if (made >= 0 || errno != EEXIST) return made >= 0 ? made : -errno;
-    } else if (mkdirat(dir, leaf, 0755) != 0 && errno != EEXIST) {
-      return -errno;
-    }
+  if (dir < 0) return -dir;
+  if (make_point(cell, dir, leaf, file)) {
+    return move_mount(tree, "", dir, leaf, kMoveMountFromEmpty) == 0 ? 0 : errno;
   }
+  if (cell.parent_is_ours && errno != EEXIST) return errno;
   const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks | kResolveBeneath};
-  int fd = openat2(dir, leaf, how);
-  return fd < 0 ? -errno : fd;
+  int at = openat2(dir, leaf, how);
+  if (at < 0) return errno;
+  int error = move_mount(tree, "", at, "", kMoveMountFromEmpty | kMoveMountToEmpty) == 0 ? 0 : errno;
+  close(at);
+  return error;
 }
 
 // What was kept of a place is below what now lies on it.
@@ -157,8 +174,10 @@ void covered(Cell& cell, const char* target) {
   }
 }
 
+enum Shape { kDirectory, kFile, kUnknown };
+
 // Gives a detached tree its flags and puts it on the target. Consumes the tree.
-int place(Cell& cell, int tree, const char* target, uint64_t flags) {
+int place(Cell& cell, int tree, const char* target, uint64_t flags, Shape shape) {
   MountAttr attr;
   attr.set = kAttrNoSuid;
   if ((flags & wire::kAllowDevices) == 0) attr.set |= kAttrNoDev;
@@ -166,14 +185,10 @@ int place(Cell& cell, int tree, const char* target, uint64_t flags) {
   if ((flags & wire::kNoExec) != 0) attr.set |= kAttrNoExec;
   attr.propagation = kPropagationPrivate;
   struct stat st;
-  int error = fstat(tree, &st) == 0 ? 0 : errno;
+  int error = shape != kUnknown || fstat(tree, &st) == 0 ? 0 : errno;
   if (error == 0 && mount_setattr(tree, "", kAtEmptyPath | kAtRecursive, attr) != 0) error = errno;
-  int at = error == 0 ? open_target(cell, target, !S_ISDIR(st.st_mode)) : -error;
-  if (at < 0) {
-    error = -at;
-  } else {
-    if (move_mount(tree, "", at, "", kMoveMountFromEmpty | kMoveMountToEmpty) != 0) error = errno;
-    close(at);
+  if (error == 0) {
+    error = attach(cell, tree, target, shape == kUnknown ? !S_ISDIR(st.st_mode) : shape == kFile);
     covered(cell, target);
   }
   close(tree);
@@ -200,7 +215,7 @@ int open_source(const char* path, uint64_t flags) {
 int bind(Cell& cell, const wire::Step& step) {
   int tree = open_source(cell.spec.text(step.b), step.x);
   if (tree < 0) return errno == ENOENT && (step.x & wire::kOptional) != 0 ? 0 : errno;
-  return place(cell, tree, cell.spec.text(step.a), step.x);
+  return place(cell, tree, cell.spec.text(step.a), step.x, kUnknown);
 }
 
 int bind_device(Cell& cell, const wire::Step& step) {
@@ -218,7 +233,7 @@ int bind_device(Cell& cell, const wire::Step& step) {
   if (error == 0 && tree < 0) error = errno;
   close(node);
   if (error != 0) return error;
-  return place(cell, tree, cell.spec.text(step.a), wire::kAllowDevices | wire::kNoExec);
+  return place(cell, tree, cell.spec.text(step.a), wire::kAllowDevices | wire::kNoExec, kFile);
 }
 
 int clone_scratch(const Cell& cell, const char* name) {
@@ -231,6 +246,7 @@ int make_scratch(Cell& cell, const wire::Step& step) {
   int mount_fd = make_tmpfs(step.x, step.y, "0755");
   if (mount_fd < 0) return -mount_fd;
   cell.scratch_fd = mount_fd;
+  if (int error = note_device(mount_fd, cell.scratch_device); error != 0) return error;
   if (mkdirat(mount_fd, kFirstScratchDir, 0755) != 0) return errno;
   cell.first_scratch_tree = clone_scratch(cell, kFirstScratchDir);
   if (cell.first_scratch_tree >= 0) return 0;
@@ -246,7 +262,7 @@ int scratch_dir(Cell& cell, const wire::Step& step) {
   int tree = first && cell.first_scratch_tree >= 0 ? cell.first_scratch_tree : clone_scratch(cell, name);
   if (tree < 0) return errno;
   if (first) cell.first_scratch_tree = -1;
-  return place(cell, tree, cell.spec.text(step.a), step.x);
+  return place(cell, tree, cell.spec.text(step.a), step.x, kDirectory);
 }
 
 int write_file(Cell& cell, const wire::Step& step) {
@@ -279,18 +295,21 @@ int make_link(Cell& cell, const wire::Step& step) {
 }
 
 int make_dir(Cell& cell, const wire::Step& step) {
-  int fd = open_target(cell, cell.spec.text(step.a), false);
-  if (fd < 0) return -fd;
+  const char* leaf = nullptr;
+  int dir = open_parent(cell, cell.spec.text(step.a), leaf);
+  if (dir < 0) return -dir;
+  if (make_point(cell, dir, leaf, false)) return 0;
+  if (cell.parent_is_ours && errno != EEXIST) return errno;
+  const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks | kResolveBeneath};
+  int fd = openat2(dir, leaf, how);
+  if (fd < 0) return errno;
   close(fd);
   return 0;
 }
 
 int place_new(Cell& cell, int mount_fd, const char* target) {
   if (mount_fd < 0) return -mount_fd;
-  int at = open_target(cell, target, false);
-  int error = at < 0 ? -at : 0;
-  if (error == 0 && move_mount(mount_fd, "", at, "", kMoveMountFromEmpty | kMoveMountToEmpty) != 0) error = errno;
-  if (at >= 0) close(at);
+  int error = attach(cell, mount_fd, target, false);
   covered(cell, target);
   close(mount_fd);
   return error;
@@ -319,9 +338,11 @@ int pivot(Cell& cell) {
   return begin_unmount(old_root);
 }
 
-int new_file_system(int& slot, int mount_fd) {
+int make_root(Cell& cell, const wire::Step& step) {
+  int mount_fd = make_tmpfs(step.x, step.y, "0755");
   if (mount_fd < 0) return -mount_fd;
-  slot = mount_fd;
+  cell.root_fd = mount_fd;
+  if (int error = note_device(mount_fd, cell.root_device); error != 0) return error;
   return attach_aside(mount_fd);
 }
 
@@ -331,7 +352,7 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
   using wire::StepKind;
   switch (step.kind) {
     case StepKind::kNewRoot:
-      return new_file_system(cell.root_fd, make_tmpfs(step.x, step.y, "0755"));
+      return make_root(cell, step);
     case StepKind::kScratch:
       return make_scratch(cell, step);
     case StepKind::kDir:
@@ -347,7 +368,7 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
       if (index >= cell.fd_count) return EBADF;
       int tree = cell.fds[index];
       cell.fds[index] = -1;
-      return place(cell, tree, cell.spec.text(step.a), step.x);
+      return place(cell, tree, cell.spec.text(step.a), step.x, kUnknown);
     }
     case StepKind::kScratchDir:
       return scratch_dir(cell, step);

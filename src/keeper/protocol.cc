@@ -67,8 +67,8 @@ std::string encode_handover(const Handover& handover) {
   put(out, handover.seen ? 1u : 0u);
   if (!handover.seen) return out;
   const Transcript& seen = *handover.seen;
-  for (const std::string* text : {&seen.status, &seen.limits, &seen.mountinfo, &seen.cgroup, &seen.uid_map,
-                                  &seen.core_pattern}) {
+  for (const std::string* text :
+       {&seen.status, &seen.limits, &seen.mountinfo, &seen.cgroup, &seen.uid_map, &seen.core_pattern}) {
     put(out, *text);
   }
   for (const auto* map : {&seen.namespaces, &seen.cgroup_files}) {
@@ -92,8 +92,8 @@ std::optional<Handover> decode_handover(std::string_view bytes) {
   if (with_text > 1) return std::nullopt;
   if (with_text == 1) {
     Transcript& seen = out.seen.emplace();
-    for (std::string* text : {&seen.status, &seen.limits, &seen.mountinfo, &seen.cgroup, &seen.uid_map,
-                              &seen.core_pattern}) {
+    for (std::string* text :
+         {&seen.status, &seen.limits, &seen.mountinfo, &seen.cgroup, &seen.uid_map, &seen.core_pattern}) {
       *text = reader.text();
     }
     for (auto* map : {&seen.namespaces, &seen.cgroup_files}) {

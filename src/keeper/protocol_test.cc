@@ -6,8 +6,9 @@ namespace cloche::keeper {
 namespace {
 
 Handover a_cell() {
-  return {{{Controller::kPids, "/sys/fs/cgroup/pids/a"}, {Controller::kCpuAcct, ""}},
-          Transcript{"Uid: 1\n", "", "1 2 3\n", "", "0 0 1\n", "core", {{"mnt", "mnt:[1]"}, {"net", ""}}, {{"a", "b"}}}};
+  return {
+      {{Controller::kPids, "/sys/fs/cgroup/pids/a"}, {Controller::kCpuAcct, ""}},
+      Transcript{"Uid: 1\n", "", "1 2 3\n", "", "0 0 1\n", "core", {{"mnt", "mnt:[1]"}, {"net", ""}}, {{"a", "b"}}}};
 }
 
 Wish some_wish() {

@@ -257,8 +257,8 @@ Status Server::run() {
     fill_orders();
     auto deadline = next_retirement_;
     if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
-    // Background work gives way to whoever has just begun a run, who needs the cpu, unless there is nothing left for the
-    // next one.
+    // Background work gives way to whoever has just begun a run, who needs the cpu, unless there is nothing left for
+    // the next one.
     const bool busy = std::ranges::any_of(clients_, [](const Client& c) {
       return std::ranges::any_of(c.borrowed, [](const auto& loan) { return loan.second; });
     });

@@ -10,8 +10,8 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "keeper/protocol.h"
 #include "keeper/place.h"
+#include "keeper/protocol.h"
 #include "keeper/spares.h"
 #include "launch/janitor.h"
 #include "plan/host_facts.h"

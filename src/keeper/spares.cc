@@ -155,6 +155,8 @@ void Spares::on_control(std::uint64_t serial) {
   bool good = received && (*received)->size == sizeof message;
   if (good && message.kind == wire::MessageKind::kHello && spare->state == State::kStarting) {
     good = greet(*spare).has_value();
+  } else if (good && message.kind == wire::MessageKind::kBuilt && spare->state == State::kFurnishing) {
+    return;  // said to whoever reads it back soon
   } else if (good && message.kind == wire::MessageKind::kReady && spare->state == State::kFurnishing) {
     spare->guest = (*received)->sender;
     read_back(*spare);

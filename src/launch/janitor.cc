@@ -66,7 +66,11 @@ bool Janitor::tell(char verb, const std::vector<std::string>& paths) {
   return tell(records).has_value();
 }
 
-void Janitor::forget(const std::vector<std::string>& paths) { (void)tell('-', paths); }
+void Janitor::forget(const std::vector<std::string>& paths) {
+  // One in our memory ends with this command, and finds what is gone to be gone.
+  if (home_ == Home::kShared) return;
+  (void)tell('-', paths);
+}
 
 void Janitor::lend(const std::vector<std::string>& paths) {
   std::string records;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -66,6 +67,14 @@ class WithoutGroups {
  private:
   std::vector<gid_t> groups_;
 };
+
+// The kernel leaves a new process on its parent's cpu as long as that has but one task, though the others sleep.
+void move_elsewhere(pid_t pid, SpawnMemory& memory) {
+  cpu_set_t others = memory.cpus;
+  CPU_CLR(static_cast<unsigned>(std::max(::sched_getcpu(), 0)), &others);
+  if (CPU_COUNT(&others) > 0) (void)::sched_setaffinity(pid, sizeof others, &others);
+  __atomic_store_n(&memory.moved, 1, __ATOMIC_RELEASE);
+}
 
 std::string hint_for_clone(int error) {
   switch (error) {
@@ -151,6 +160,14 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
                   .times = &memory.times,
                   .ambient_caps = own_user_namespace ? kInitCaps : 0};
 
+  const bool elsewhere =
+      spec.elsewhere && ::sched_getaffinity(0, sizeof memory.cpus, &memory.cpus) == 0 && CPU_COUNT(&memory.cpus) > 1;
+  if (elsewhere) {
+    memory.child.cpus = memory.cpus.__bits;
+    memory.child.cpus_size = sizeof memory.cpus;
+    memory.child.moved = &memory.moved;
+  }
+
   int pidfd = -1;
   CloneArgs args{};
   // CLONE_VM without CLONE_VFORK: nothing is copied, and while the child execs on one core, the engine writes id maps
@@ -173,6 +190,7 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
       return fail_errno(errno, "network", "the namespace could not be entered");
     }
     pid = clone_child(args, memory.child);
+    if (elsewhere && pid > 0) move_elsewhere(static_cast<pid_t>(pid), memory);
     if (spec.network >= 0 && ::setns(spec.home, CLONE_NEWNET) != 0) {
       const int error = errno;
       if (pid > 0) {

@@ -1,6 +1,7 @@
 // Start one process exactly as told: cloche-init in the given namespaces, with the control socket and nothing else.
 #pragma once
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -40,6 +41,7 @@ struct SpawnSpec {
   bool drop_groups = false;       // root: without the engine's supplementary groups
   int network = -1;               // born in this network namespace; `home` is the caller's own
   int home = -1;
+  bool elsewhere = false;  // begins on another cpu than the caller's, who has more to do meanwhile
 };
 
 // What the child reads until its exec.
@@ -51,6 +53,8 @@ struct SpawnMemory {
   std::vector<int> keep_numbers;
   ChildSpec child;
   ChildTimes times;
+  cpu_set_t cpus;
+  std::uint32_t moved = 0;
   Fd theirs;
   Fd init;
 };

@@ -162,7 +162,6 @@ void add_environment(Plan& plan, const Policy& policy, const Request& request) {
   std::map<std::string, std::string> env{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                                          {"HOME", on_host ? root + "/home" : "/home/guest"},
                                          {"TMPDIR", on_host ? root + "/tmp" : "/tmp"},
-                                         {"LANG", "C.UTF-8"},
                                          {"USER", "guest"},
                                          {"LOGNAME", "guest"}};
   if (plan.tty) {
@@ -170,6 +169,9 @@ void add_environment(Plan& plan, const Policy& policy, const Request& request) {
     env["TERM"] = term != request.env.end() ? term->second : "xterm";
   }
   for (auto& [name, value] : select_env(policy.env, request.env)) env[name] = value;
+  // Characters are UTF-8 unless somebody says otherwise. Not LANG, for which every program that knows locales would
+  // open a dozen files.
+  if (!env.contains("LANG") && !env.contains("LC_ALL")) env.emplace("LC_CTYPE", "C.UTF-8");
   plan.env.assign(env.begin(), env.end());
 }
 

@@ -15,8 +15,12 @@ Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& setti
   return out;
 }
 
+void look_at_view(pid_t init, Ahead& ahead) {
+  if (auto view = view_of(init)) ahead.view = std::move(*view);
+}
+
 Result<Transcript> look(pid_t guest, const Ahead& ahead) {
-  CLOCHE_TRY_ASSIGN(Transcript text, transcribe(guest, ahead.own_namespaces));
+  CLOCHE_TRY_ASSIGN(Transcript text, transcribe(guest, ahead.own_namespaces, ahead.view));
   text.cgroup_files = ahead.cgroup_files;
   return text;
 }

@@ -20,8 +20,12 @@ namespace cloche {
 struct Ahead {
   std::map<std::string, std::string> own_namespaces;
   std::map<std::string, std::string> cgroup_files;
+  View view;
 };
 Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& settings);
+
+// Of a cell whose init has built it.
+void look_at_view(pid_t init, Ahead& ahead);
 
 // What the kernel says of the guest-to-be, which has said that it is ready.
 Result<Transcript> look(pid_t guest, const Ahead& ahead);

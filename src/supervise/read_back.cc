@@ -397,18 +397,31 @@ std::map<std::string, std::string> own_namespaces() {
   return out;
 }
 
-Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string>& own) {
+Result<View> view_of(pid_t pid) {
+  const std::string proc = "/proc/" + std::to_string(pid) + "/";
+  View out;
+  out.mount_namespace = link_of(proc + "ns/mnt");
+  CLOCHE_TRY_ASSIGN(out.mountinfo, sys::read_file(proc + "mountinfo", kTextLimit));
+  return out;
+}
+
+Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string>& own, const View& known) {
   Transcript out;
   const std::string proc = "/proc/" + std::to_string(pid) + "/";
   CLOCHE_TRY_ASSIGN(out.status, sys::read_file(proc + "status", kTextLimit));
   CLOCHE_TRY_ASSIGN(out.limits, sys::read_file(proc + "limits", kTextLimit));
-  CLOCHE_TRY_ASSIGN(out.mountinfo, sys::read_file(proc + "mountinfo", kTextLimit));
   CLOCHE_TRY_ASSIGN(out.cgroup, sys::read_file(proc + "cgroup", kTextLimit));
   CLOCHE_TRY_ASSIGN(out.uid_map, sys::read_file(proc + "uid_map", kTextLimit));
   if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
   for (const auto& [name, ours] : own) {
     const std::string theirs = link_of(proc + "ns/" + name);
     if (!theirs.empty() && theirs != ours) out.namespaces.emplace(name, theirs);
+  }
+  const auto mounts = out.namespaces.find("mnt");
+  if (mounts != out.namespaces.end() && mounts->second == known.mount_namespace) {
+    out.mountinfo = known.mountinfo;
+  } else {
+    CLOCHE_TRY_ASSIGN(out.mountinfo, sys::read_file(proc + "mountinfo", kTextLimit));
   }
   return out;
 }

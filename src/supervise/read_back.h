@@ -42,7 +42,13 @@ struct Transcript {
 };
 // `own` are the engine's namespaces, which can be read ahead.
 std::map<std::string, std::string> own_namespaces();
-Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string>& own);
+// What every process of a mount namespace sees, which can be read ahead, too.
+struct View {
+  std::string mount_namespace;
+  std::string mountinfo;
+};
+Result<View> view_of(pid_t pid);
+Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string>& own, const View& known = {});
 // Pure.
 Inspection understand(const Transcript& text);
 

@@ -177,6 +177,9 @@ void Run::on_control() {
       case wire::MessageKind::kHello:
         timeline_.until("init", message.stamp);
         break;
+      case wire::MessageKind::kBuilt:
+        look_at_view(cell_.process.pid, ahead_);
+        break;
       case wire::MessageKind::kReady:
         if (cell_.process.leased) message.took[wire::kWaiting] = 0;  // it waited for a run, not in one
         timeline_.add_phases(message.took, message.stamp);
@@ -192,7 +195,9 @@ void Run::on_control() {
         on_exited(message);
         // The keeper, init's parent, sees to init itself.
         if ((message.probe & wire::kAlone) != 0 && cell_.process.leased) {
-          on_cell_empty();  // nothing is left to kill
+          pidfd_watch_.reset();
+          cell_.process.pidfd.reset();  // nothing is left to kill: init ends when its socket closes
+          on_cell_empty();
           return;
         }
         break;
@@ -309,6 +314,7 @@ void Run::on_exited(const wire::Message& message) {
   report_.usage.cpu_system = std::chrono::microseconds(std::min(message.cpu_system_us, kMost));
   report_.usage.memory_peak = kibibytes(message.max_rss_kib);
   scratch_full_ = (message.probe & wire::kScratchFull) != 0;
+  if ((message.probe & wire::kAlone) != 0) counted_ = cell_.cgroup.usage();  // nobody is left who could use more
   exit_seen_ = true;
   exit_status_ = message.status;
   timeline_.until("exec", message.started);

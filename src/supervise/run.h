@@ -94,6 +94,7 @@ class Run {
   bool exit_seen_ = false;
   int exit_status_ = 0;
   bool scratch_full_ = false;
+  std::optional<CgroupUsage> counted_;
   bool init_ended_ = false;
   bool kill_sent_ = false;
   bool started_ = false;

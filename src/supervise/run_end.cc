@@ -29,7 +29,7 @@ Ending decode(int status) {
 void Run::settle_outcome() {
   Outcome& outcome = report_.outcome;
   Usage& usage = report_.usage;
-  const CgroupUsage counted = cell_.cgroup.usage();
+  const CgroupUsage counted = counted_ ? *counted_ : cell_.cgroup.usage();
   if (counted.memory_peak) usage.memory_peak = Bytes{*counted.memory_peak};
   if (counted.pids_peak) usage.pids_peak = *counted.pids_peak;
   usage.forks_refused = counted.forks_refused;

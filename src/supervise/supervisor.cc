@@ -55,11 +55,6 @@ Run* Supervisor::add(std::shared_ptr<const Plan> plan, RunWiring wiring, std::st
   return raw;
 }
 
-void Supervisor::start_early(const SpawnSpec& spec) {
-  // A failure shows when the run tries again.
-  if (auto process = spawn(spec)) early_ = std::move(*process);
-}
-
 void Supervisor::kill_all() {
   for (const auto& [id, run] : runs_) {
     run->cancel();

@@ -34,7 +34,7 @@ class Supervisor {
   Poller& poller() { return *poller_; }
   const HostFacts& host() const { return host_; }
   // Ahead of the plan: a first process for the next run, taken if it fits, ended if nobody takes it.
-  void start_early(const SpawnSpec& spec);
+  void use_early(Spawned process) { early_ = std::move(process); }
   // Ends every run at once; their reports come from step().
   void kill_all();
 

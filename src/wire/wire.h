@@ -111,6 +111,7 @@ enum class MessageKind : uint32_t {
   kGroups,     // engine → init, with descriptors: v1 groups
   kGo,         // engine → guest-to-be, with descriptors: exec memfd, stdio
   kTerminate,  // engine → init: number is the signal for the whole tree
+  kBuilt,      // init → engine: mounts and namespaces are final
   kReady,      // guest-to-be → engine, credentials attached
   kTty,        // init → engine, with the pty's master
   kFailed,     // → engine: step index (of the spec) and errno

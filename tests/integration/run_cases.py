@@ -32,7 +32,7 @@ def as_ordinary_user(arguments):
         # The system's own interpreter: the one that runs this file may lie in root's home.
         command = ["setpriv", "--reuid", ORDINARY_ID, "--regid", ORDINARY_ID, "--clear-groups", "/usr/bin/python3", "-B",
                    inside[0], inside[1], "self", inside[2], inside[3]]
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8",
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LC_CTYPE": "C.UTF-8",
                "SANITIZED": os.environ.get("SANITIZED", "")}
         return subprocess.run(command, env=env, cwd=home, check=False).returncode
 

@@ -88,7 +88,7 @@ class Surroundings(CellCase):
         env.pop("LD_PRELOAD")  # it would act on cloche itself
         done = self.cloche("run", "--pass", "WANTED", "--env", "MODE=test", "--", "env", env=env)
         names = {line.split("=")[0] for line in done.stdout.decode().splitlines()}
-        self.assertEqual(names, {"HOME", "LANG", "LOGNAME", "PATH", "TMPDIR", "USER", "WANTED", "MODE"})
+        self.assertEqual(names, {"HOME", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "USER", "WANTED", "MODE"})
         self.assertNotIn(b"s3cret", done.stdout)
 
     def test_N6_runs_in_the_directory_that_the_policy_names(self):

@@ -53,6 +53,11 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
 [[noreturn]] CLOCHE_NO_SANITIZE void run_child(const void* argument) {
   const auto* spec = static_cast<const ChildSpec*>(argument);
   spec->times->born = now();
+  if (spec->moved != nullptr) {
+    // Not for ever: whoever would tell may have been killed.
+    for (int i = 0; i < 10'000 && __atomic_load_n(spec->moved, __ATOMIC_ACQUIRE) == 0; ++i) raw_call(SYS_sched_yield);
+    raw_call(SYS_sched_setaffinity, 0, static_cast<long>(spec->cpus_size), address(spec->cpus));
+  }
   // A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for
   // one, for milliseconds. Here, before the exec, so that nothing this process makes is ever outside.
   for (int i = 0; i < spec->cgroup_count; ++i) {

@@ -26,7 +26,12 @@ struct ChildSpec {
   // Made by the child itself, because the network's takes longer than all else and the engine has other work meanwhile.
   std::uint64_t unshare = 0;  // CLONE_NEW*
   ChildTimes* times = nullptr;
-  std::uint64_t ambient_caps = 0;  // carried over the exec: a new user namespace would lose them otherwise
+  // The cpus that it may use, given back to it after the engine has moved it to another cpu than its own: the kernel
+  // would have it wait there until the engine sleeps.
+  const unsigned long* cpus = nullptr;
+  std::size_t cpus_size = 0;
+  const std::uint32_t* moved = nullptr;  // not 0: the engine has done so
+  std::uint64_t ambient_caps = 0;        // carried over the exec: a new user namespace would lose them otherwise
 };
 
 struct CloneArgs {  // struct clone_args of the kernel, version 2

@@ -5,7 +5,7 @@ extern char** environ;
 
 int main(void) {
   victim_begin();
-  static const char* const allowed[] = {"PATH",    "HOME",   "LANG", "LC_ALL", "USER", "LOGNAME",
+  static const char* const allowed[] = {"PATH",    "HOME",   "LC_CTYPE", "LC_ALL", "USER", "LOGNAME",
                                         "SHELL",   "TMPDIR", "TERM", "PWD",    "TZ",   "XDG_RUNTIME_DIR",
                                         "HOSTNAME"};
   static const char* const prefixes[] = {"BAIT_", "CLOCHE_"};
