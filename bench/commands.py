@@ -122,7 +122,7 @@ def show(result):
 
 def run(programs, folder, rounds):
     cloche = os.path.join(programs, "cloche")
-    rows, skipped = rivals.contestants(cloche, folder)
+    rows, skipped = rivals.contestants(programs, cloche, folder)
     with keeper(cloche, folder) as env:
         refusal = keeper_refusal(cloche, rows[rivals.OURS_KEEPER], env)
         if refusal:

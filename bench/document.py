@@ -42,7 +42,7 @@ def timing(results):
 
 def library(results):
     return table(["guest", "way", "median ms", "p25", "p95", "of posix_spawn", "runs/s, 8 at a time", "of posix_spawn"],
-                 [[guest, way, *timed(r), f"{r['per_second']:.0f}", f"{r['rate_ratio']:.2f}"]
+                 [[guest, way, *timed(r), f"{r['per_second']:.0f}" if r["per_second"] else "", f"{r['rate_ratio']:.2f}" if r["rate_ratio"] else ""]
                   for guest, ways in results["library"].items() for way, r in ways.items()])
 
 

@@ -1,7 +1,9 @@
-// bench_embed INIT ROUNDS PROGRAM…: from the library's call to the result, interleaved with posix_spawn of the same
-// program. Prints "latency WAY PROGRAM MICROSECONDS" for each run alone and "rate WAY PROGRAM RUNS_PER_SECOND" for each
-// burst of 64 runs, 8 at a time; at the end "cells WAY PROGRAM COLD,BLANK,PARKED": where they came from. A PROGRAM that
-// begins with "grant:" is granted for execution; the others are below /usr, where a cell finds them anyhow.
+// bench_embed INIT BARE ROUNDS PROGRAM…: from the library's call to the result, interleaved with posix_spawn of the
+// same program, and with BARE (bare.c, or "-") for what the kernel alone takes. Prints "latency WAY PROGRAM
+// MICROSECONDS" for each run alone and "rate WAY PROGRAM RUNS_PER_SECOND" for each burst of 64 runs, 8 at a time; at
+// the end "cells WAY PROGRAM COLD,BLANK,PARKED": where they came from. A PROGRAM that begins with "grant:" is granted
+// for execution; the others are below /usr, where a cell finds them anyhow. The way "release" is the part of "parked"
+// from the moment in which the cell is let go, by the report.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,11 +40,18 @@ constexpr auto kSettleAfterBurst = std::chrono::milliseconds(120);
 // Where the cells of a row came from: a keeper whose stock is empty does not make anybody wait.
 struct Origins {
   std::atomic<unsigned> cold = 0, blank = 0, parked = 0;
+  std::atomic<double> released = 0;  // microseconds from release to reaped, of the last parked one
 
+  static double step(const std::string& report, const std::string& name) {
+    const auto at = report.find("\"name\": \"" + name + "\"");
+    const auto took = at == std::string::npos ? at : report.find("took_us\": ", at);
+    return took == std::string::npos ? 0 : std::atof(report.c_str() + took + 10);
+  }
   void count(const std::string& report) {
     const bool taken = report.find(R"("take")") != std::string::npos;
     const bool furnished = report.find(R"("mounts")") == std::string::npos;
     ++(!taken ? cold : furnished ? parked : blank);
+    released = taken && furnished ? step(report, "exec") + step(report, "guest") + step(report, "reap") : 0;
   }
 };
 
@@ -53,11 +62,13 @@ struct Row {
   std::shared_ptr<Origins> origins;
 };
 
-bool spawn_and_reap(const std::string& path) {
-  std::string word = path;
-  char* argv[] = {word.data(), nullptr};
+bool spawn_and_reap(std::vector<std::string> words) {
+  std::vector<char*> list;
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  char** argv = list.data();
   pid_t pid = -1;
-  if (posix_spawn(&pid, path.c_str(), nullptr, nullptr, argv, environ) != 0) return false;
+  if (posix_spawn(&pid, argv[0], nullptr, nullptr, argv, environ) != 0) return false;
   int status = -1;
   return ::waitpid(pid, &status, 0) == pid && status == 0;
 }
@@ -93,7 +104,7 @@ std::vector<Way> make_ways(const std::string& init) {
 }
 
 // False where a program has no policy.
-bool add_rows(std::vector<Row>& rows, const std::vector<Way>& ways, const std::string& word) {
+bool add_rows(std::vector<Row>& rows, const std::vector<Way>& ways, const std::string& bare, const std::string& word) {
   constexpr std::string_view kGrant = "grant:";
   const bool granted = word.starts_with(kGrant);
   const std::string path = granted ? word.substr(kGrant.size()) : word;
@@ -105,7 +116,11 @@ bool add_rows(std::vector<Row>& rows, const std::vector<Way>& ways, const std::s
     std::fprintf(stderr, "bench_embed: %s\n", policy.error().c_str());
     return false;
   }
-  rows.push_back({"posix_spawn", word, [path] { return spawn_and_reap(path); }, nullptr});
+  rows.push_back({"posix_spawn", word, [path] { return spawn_and_reap({path}); }, nullptr});
+  // It grants nothing.
+  if (bare != "-" && !granted) {
+    rows.push_back({"bare", word, [bare, path] { return spawn_and_reap({bare, path}); }, nullptr});
+  }
   for (const Way& way : ways) {
     auto origins = std::make_shared<Origins>();
     rows.push_back({way.name, word,
@@ -122,6 +137,9 @@ bool measure_latency(const Row& row) {
   const bool fine = row.run();
   const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   if (fine) std::printf("latency %s %s %.1f\n", row.way.c_str(), row.program.c_str(), took);
+  if (fine && row.way == "parked" && row.origins->released > 0) {
+    std::printf("latency release %s %.1f\n", row.program.c_str(), row.origins->released.load());
+  }
   std::this_thread::sleep_for(kSettle);
   return fine;
 }
@@ -148,17 +166,17 @@ bool measure_rate(const Row& row) {
 
 int main(int argc, char** argv) {
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
-  if (words.size() < 4) {
-    std::fputs("usage: bench_embed INIT ROUNDS PROGRAM...\n", stderr);
+  if (words.size() < 5) {
+    std::fputs("usage: bench_embed INIT BARE|- ROUNDS PROGRAM...\n", stderr);
     return 2;
   }
   const Interrupt interrupt;
-  const int rounds = std::atoi(words[2]);
+  const int rounds = std::atoi(words[3]);
   const std::vector<Way> ways = make_ways(words[1]);
   if (ways.empty()) return 1;
   std::vector<Row> rows;
-  for (const char* program : words.subspan(3)) {
-    if (!add_rows(rows, ways, program)) return 1;
+  for (const char* program : words.subspan(4)) {
+    if (!add_rows(rows, ways, words[2], program)) return 1;
   }
   // A policy gets parked cells when it was used twice; the first runs are not measured.
   for (const Row& row : rows) {

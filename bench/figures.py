@@ -31,6 +31,16 @@ def build_c(folder, name, text):
     return program
 
 
+def build_bare(programs, folder):
+    """The bare launcher, small and static as cloche-init is; nothing where it cannot run."""
+    program = os.path.join(folder, "bare")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bare.c")
+    subprocess.run(["musl-gcc", "-O2", "-static", "-I", os.path.join(programs, "kernel_headers"), source, "-o", program],
+                   check=True)
+    tried = subprocess.run([program, "/bin/true"], capture_output=True, text=True)
+    return program if tried.returncode == 0 else None
+
+
 def spawn(programs, command, count=1, at_once=1, env=None, within=()):
     """Runs a command with bench_spawn; within is put in front of bench_spawn, outside of what is timed."""
     done = subprocess.run([*within, os.path.join(programs, "bench_spawn"), str(count), str(at_once), *command],

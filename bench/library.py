@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import time
 
-from figures import build_c, output_of, print_table, summary
+from figures import build_bare, build_c, output_of, print_table, summary
 
 NOTHING = "int main(void) { return 0; }\n"
 # Says that it runs, then waits for a signal, or for its parent's end.
@@ -22,7 +22,7 @@ BESIDE = "cloche-bench-nothing"
 LEAST_AVAILABLE_KIB = 4 * 1024 * 1024
 KERNEL_FIELDS = ("Slab", "KernelStack", "PageTables", "Percpu")
 CELLS = (100, 1000)
-WAYS = ("posix_spawn", "cold", "blank", "parked")
+WAYS = ("posix_spawn", "bare", "cold", "blank", "parked", "release")
 
 
 def below_usr(folder, nothing):
@@ -46,7 +46,7 @@ def embed(programs, folder, rounds):
     else:
         print("  skipped: a static guest below /usr: needs root and overlayfs")
     text = output_of([*(prefix or []), os.path.join(programs, "bench_embed"), os.path.join(programs, "cloche-init"),
-                      str(rounds), *guests])
+                      build_bare(programs, folder) or "-", str(rounds), *guests])
     samples, origins = {}, {}
     for line in text.splitlines():
         kind, way, guest, figure = line.split(" ")
@@ -59,15 +59,18 @@ def embed(programs, folder, rounds):
         plain = {kind: summary(values)["median"] for kind, values in samples[guest, "posix_spawn"].items()}
         result[guest] = {}
         for way in WAYS:
+            if (guest, way) not in samples:
+                continue
             figures = summary(samples[guest, way]["latency"])
-            rate = summary(samples[guest, way]["rate"])["median"]
+            bursts = samples[guest, way].get("rate")  # the release of a cell is no run of its own
+            rate = summary(bursts)["median"] if bursts else None
             result[guest][way] = {"n": figures["n"], **{f"{k}_ms": figures[k] / 1e3 for k in ("median", "p25", "p95")},
                                   "ratio": figures["median"] / plain["latency"], "per_second": rate,
-                                  "rate_ratio": rate / plain["rate"], "cells": origins.get((guest, way), {})}
+                                  "rate_ratio": rate / plain["rate"] if rate else None, "cells": origins.get((guest, way), {})}
     print_table("library, call to result (ms); sustained rate with 8 at a time",
                 ["guest", "way", "median", "p25", "p95", "of spawn", "runs/s", "of spawn",
                  "cold/blank/parked"],
-                [[guest, way, r["median_ms"], r["p25_ms"], r["p95_ms"], r["ratio"], f"{r['per_second']:.0f}", r["rate_ratio"],
+                [[guest, way, r["median_ms"], r["p25_ms"], r["p95_ms"], r["ratio"], f"{r['per_second']:.0f}" if r["per_second"] else "-", r["rate_ratio"] or "-",
                   "/".join(map(str, r["cells"].values())) or "-"]
                  for guest, ways in result.items() for way, r in ways.items()])
     return result

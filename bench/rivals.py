@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from figures import build_c
+from figures import build_bare, build_c
 
 GUEST = ["/bin/echo", "hi"]
 LINKS = {"/bin": "usr/bin", "/sbin": "usr/sbin", "/lib": "usr/lib", "/lib64": "usr/lib64"}
@@ -92,7 +92,7 @@ def version(path):
     return first_line(done.stdout + done.stderr)
 
 
-def contestants(cloche, folder):
+def contestants(programs, cloche, folder):
     """The rows and a line about each rival that has none."""
     mode = [] if os.geteuid() == 0 else ["--limits-mode", "best-effort"]
     rows = {
@@ -104,6 +104,11 @@ def contestants(cloche, folder):
         "cloche run, tier 0": [cloche, "run", "--keeper", "never", "--preset", "dev", *mode, "--", *GUEST],
     }
     skipped = []
+    bare = build_bare(programs, folder)
+    if bare:
+        rows["bare launcher"] = [bare, *GUEST]
+    else:
+        skipped.append("bare launcher: needs root and cgroup v1")
     for name in NAMES:
         path = shutil.which(name)
         if not path:
