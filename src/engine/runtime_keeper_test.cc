@@ -129,7 +129,9 @@ TEST_F(RuntimeKeeper, WhoeverTheGuestLeavesBehindGoesWithIt) {
   const PolicyHandle policy = support::policy();
   warm_up(policy);
   const std::string token = "7" + std::to_string(::getpid());
-  const RunResult result = sh(policy, "setsid sleep " + token + " >/dev/null 2>&1 & sleep 0.05");
+  // Many, so that their end takes longer than the first look below.
+  const RunResult result =
+      sh(policy, "for i in $(seq 40); do setsid sleep " + token + " >/dev/null 2>&1 & done; sleep 0.1");
   EXPECT_EQ(result.exit_code, 0) << result.message;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "cmdline");
