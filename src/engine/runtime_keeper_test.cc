@@ -51,10 +51,17 @@ class RuntimeKeeper : public testing::Test {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 
+  static std::vector<pid_t> children_of(pid_t parent) {
+    const std::string number = std::to_string(parent);
+    std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+    std::vector<pid_t> out;
+    for (pid_t pid; children >> pid;) out.push_back(pid);
+    return out;
+  }
+
   // This test's own keeper, a child of this process.
   static pid_t keeper() {
-    std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
-    for (pid_t pid; children >> pid;) {
+    for (const pid_t pid : children_of(::getpid())) {
       std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
       std::string name;
       if (std::getline(comm, name) && name == "cloche-keeper") return pid;
@@ -208,6 +215,23 @@ TEST_F(RuntimeKeeper, RunsGoOnWithoutTheKeeper) {
   ASSERT_EQ(::kill(pid, SIGKILL), 0);
   EXPECT_EQ(during.wait().out, "done\n");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(sh(policy, "echo on").out, "on\n");
+}
+
+TEST_F(RuntimeKeeper, AGuestThatWasKilledBeforeItsRunServesNone) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  const pid_t pid = keeper();
+  ASSERT_GT(pid, 1);
+  int killed = 0;
+  for (const pid_t init : children_of(pid)) {
+    for (const pid_t guest : children_of(init)) killed += guest > 1 && ::kill(guest, SIGKILL) == 0 ? 1 : 0;
+  }
+  ASSERT_GT(killed, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 5; ++i) {
+    const RunResult result = sh(policy, "echo on");
+    EXPECT_EQ(result.out, "on\n") << result.outcome << ": " << result.message;
+  }
 }
 
 TEST_F(RuntimeKeeper, ManyAtOnceOfSeveralPolicies) {

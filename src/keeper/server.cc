@@ -50,6 +50,13 @@ void refuse(const Fd& socket, const std::string& why) {
   (void)send(socket, refusal, why, {});
 }
 
+Status answer_never(const Fd& socket, std::uint64_t order) {
+  Answer never;
+  never.kind = AnswerKind::kReserved;
+  never.order = order;
+  return send(socket, never, {}, {});
+}
+
 }  // namespace
 
 Server::Server(HostFacts host, const ServerOptions& options)
@@ -160,8 +167,11 @@ void Server::on_message(Client& client) {
       if (client.borrowed.erase(ask.serial) > 0) spares_->done(ask.serial);
       break;
     case AskKind::kReserve:
-      // What nobody could keep count of is not promised: whoever waits for it asks again.
-      if (client.orders.size() >= kMostOrders) break;
+      // What nobody could keep count of is not promised: whoever waits for it is told, and asks again.
+      if (client.orders.size() >= kMostOrders) {
+        if (!answer_never(client.socket, ask.serial)) client.gone = true;
+        break;
+      }
       client.orders.push_back({ask.serial, std::string(payload)});
       spares_->expect(payload);
       break;
@@ -203,10 +213,7 @@ void Server::fill_orders() {
     if (mounts_changed()) spares_->retire();
     std::erase_if(client.orders, [&](const Order& order) {
       if (!spares_->knows(order.wish)) {
-        Answer never;
-        never.kind = AnswerKind::kReserved;
-        never.order = order.serial;
-        if (!send(client.socket, never, {}, {})) client.gone = true;
+        if (!answer_never(client.socket, order.serial)) client.gone = true;
         return true;
       }
       auto loan = spares_->counts().lent < most_ ? spares_->take_reserved(order.wish) : std::nullopt;

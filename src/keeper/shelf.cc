@@ -69,8 +69,12 @@ std::optional<Cell> Shelf::take(const std::shared_ptr<const Plan>& plan, const s
   while (!kind->ready.empty()) {
     Ready ready = std::move(kind->ready.front());
     kind->ready.pop_front();
-    // Replaced sources, or killed by somebody.
-    if (ready.identities != now || is_readable(ready.cell.process.pidfd, POLLIN)) continue;
+    // Replaced sources, or killed by somebody: its init, or the guest-to-be, of whose end init tells. One that waits
+    // has nothing more to say.
+    if (ready.identities != now || is_readable(ready.cell.process.pidfd, POLLIN) ||
+        is_readable(ready.cell.process.control, POLLIN)) {
+      continue;
+    }
     if (!pass_stdin) ready.cell.in.reset();
     return std::move(ready.cell);
   }
