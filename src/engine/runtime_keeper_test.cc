@@ -234,6 +234,30 @@ TEST_F(RuntimeKeeper, AGuestThatWasKilledBeforeItsRunServesNone) {
   }
 }
 
+TEST_F(RuntimeKeeper, CellsOfAnInitThatWasReplacedAreNotMadeForEver) {
+  runtime_.reset();
+  const fs::path source = fs::path(support::kInit).parent_path();
+  for (const char* name : {"cloche-init", "cloche-keeper"}) fs::copy_file(source / name, dir_ / name);
+  RuntimeOptions options;
+  options.init_path = (dir_ / "cloche-init").string();
+  options.keeper = true;
+  auto made = Runtime::create(options);
+  ASSERT_TRUE(made) << made.error();
+  runtime_ = std::move(*made);
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  fs::copy_file(source / "cloche-init", dir_ / "next");
+  fs::rename(dir_ / "next", dir_ / "cloche-init");
+  bool parked = true;
+  for (int i = 0; i < 20 && parked; ++i) {
+    const RunResult result = sh(policy, "echo on");
+    EXPECT_EQ(result.out, "on\n") << result.outcome << ": " << result.message;
+    parked = was_parked(result);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_FALSE(parked);
+}
+
 TEST_F(RuntimeKeeper, ManyAtOnceOfSeveralPolicies) {
   std::vector<PolicyHandle> policies;
   for (const char* memory : {"64M", "65M", "66M", "67M", "68M", "69M"}) {

@@ -186,8 +186,7 @@ void Server::on_message(Client& client) {
 }
 
 void Server::answer_take(Client& client, std::string_view wish) {
-  // After an upgrade the cells that stand ready, and this keeper, are yesterday's.
-  if (identity_of(*host_.init) != init_identity_) stopping_ = true;
+  if (is_outdated()) stopping_ = true;
   const auto try_to = [&]() -> Result<Loan> {
     if (stopping_) return fail(ErrorCode::kRefused, "keeper", "cloche-init was replaced: start again");
     if (spares_->counts().lent >= most_) return fail(ErrorCode::kRefused, "keeper", "too many cells are on loan");
@@ -207,9 +206,14 @@ void Server::hand_out(Client& client, const Loan& loan, bool at_once) {
   if (!send(client.socket, loan.answer, loan.payload, {loan.control.get(), loan.pidfd})) client.gone = true;
 }
 
+// After an upgrade the cells that stand ready, and this keeper, are yesterday's.
+bool Server::is_outdated() const { return identity_of(*host_.init) != init_identity_; }
+
 void Server::fill_orders() {
   for (Client& client : clients_) {
     if (client.orders.empty() || client.gone) continue;
+    if (is_outdated()) stopping_ = true;
+    if (stopping_) return;
     if (mounts_changed()) spares_->retire();
     std::erase_if(client.orders, [&](const Order& order) {
       if (!spares_->knows(order.wish)) {
@@ -262,6 +266,7 @@ Status Server::run() {
     if (stopping_) break;
     on_time();
     fill_orders();
+    if (stopping_) break;
     auto deadline = next_retirement_;
     if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
     // Background work gives way to whoever has just begun a run, who needs the cpu, unless there is nothing left for
