@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -256,6 +257,37 @@ TEST_F(RuntimeKeeper, CellsOfAnInitThatWasReplacedAreNotMadeForEver) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_FALSE(parked);
+}
+
+TEST_F(RuntimeKeeper, CellsAtHandLeaveDescriptorsForTheRest) {
+  runtime_.reset();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{256, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  RuntimeOptions options;
+  options.init_path = support::kInit;
+  options.keeper = true;
+  options.keeper_parked = 16;
+  auto made = Runtime::create(options);
+  ASSERT_TRUE(made) << made.error();
+  runtime_ = std::move(*made);
+  for (const char* memory : {"64M", "65M", "66M"}) {
+    const PolicyHandle policy = *support::builder().limit("memory", memory).build();
+    for (int round = 0; round < 4; ++round) {
+      std::vector<RunHandle> runs;
+      for (int i = 0; i < 6; ++i) runs.push_back(runtime_->start(policy, {.argv = {"/bin/echo", "on"}}));
+      for (const RunHandle& run : runs) {
+        const RunResult result = run.wait();
+        EXPECT_EQ(result.out, "on\n") << result.outcome << ": " << result.message;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  const auto open = std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  EXPECT_LT(open, 128);
+  runtime_.reset();
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(RuntimeKeeper, ManyAtOnceOfSeveralPolicies) {
