@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -51,10 +52,17 @@ class RuntimeKeeper : public testing::Test {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 
+  static std::vector<pid_t> children_of(pid_t parent) {
+    const std::string number = std::to_string(parent);
+    std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+    std::vector<pid_t> out;
+    for (pid_t pid; children >> pid;) out.push_back(pid);
+    return out;
+  }
+
   // This test's own keeper, a child of this process.
   static pid_t keeper() {
-    std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
-    for (pid_t pid; children >> pid;) {
+    for (const pid_t pid : children_of(::getpid())) {
       std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
       std::string name;
       if (std::getline(comm, name) && name == "cloche-keeper") return pid;
@@ -210,6 +218,78 @@ TEST_F(RuntimeKeeper, RunsGoOnWithoutTheKeeper) {
   ASSERT_EQ(::kill(pid, SIGKILL), 0);
   EXPECT_EQ(during.wait().out, "done\n");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(sh(policy, "echo on").out, "on\n");
+}
+
+TEST_F(RuntimeKeeper, AGuestThatWasKilledBeforeItsRunServesNone) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  const pid_t pid = keeper();
+  ASSERT_GT(pid, 1);
+  int killed = 0;
+  for (const pid_t init : children_of(pid)) {
+    for (const pid_t guest : children_of(init)) killed += guest > 1 && ::kill(guest, SIGKILL) == 0 ? 1 : 0;
+  }
+  ASSERT_GT(killed, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 5; ++i) {
+    const RunResult result = sh(policy, "echo on");
+    EXPECT_EQ(result.out, "on\n") << result.outcome << ": " << result.message;
+  }
+}
+
+TEST_F(RuntimeKeeper, CellsOfAnInitThatWasReplacedAreNotMadeForEver) {
+  runtime_.reset();
+  const fs::path source = fs::path(support::kInit).parent_path();
+  for (const char* name : {"cloche-init", "cloche-keeper"}) fs::copy_file(source / name, dir_ / name);
+  RuntimeOptions options;
+  options.init_path = (dir_ / "cloche-init").string();
+  options.keeper = true;
+  auto made = Runtime::create(options);
+  ASSERT_TRUE(made) << made.error();
+  runtime_ = std::move(*made);
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  fs::copy_file(source / "cloche-init", dir_ / "next");
+  fs::rename(dir_ / "next", dir_ / "cloche-init");
+  bool parked = true;
+  for (int i = 0; i < 20 && parked; ++i) {
+    const RunResult result = sh(policy, "echo on");
+    EXPECT_EQ(result.out, "on\n") << result.outcome << ": " << result.message;
+    parked = was_parked(result);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_FALSE(parked);
+}
+
+TEST_F(RuntimeKeeper, CellsAtHandLeaveDescriptorsForTheRest) {
+  runtime_.reset();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{256, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  RuntimeOptions options;
+  options.init_path = support::kInit;
+  options.keeper = true;
+  options.keeper_parked = 16;
+  auto made = Runtime::create(options);
+  ASSERT_TRUE(made) << made.error();
+  runtime_ = std::move(*made);
+  for (const char* memory : {"64M", "65M", "66M"}) {
+    const PolicyHandle policy = *support::builder().limit("memory", memory).build();
+    for (int round = 0; round < 4; ++round) {
+      std::vector<RunHandle> runs;
+      for (int i = 0; i < 6; ++i) runs.push_back(runtime_->start(policy, {.argv = {"/bin/echo", "on"}}));
+      for (const RunHandle& run : runs) {
+        const RunResult result = run.wait();
+        EXPECT_EQ(result.out, "on\n") << result.outcome << ": " << result.message;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  const auto open = std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  EXPECT_LT(open, 128);
+  runtime_.reset();
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(RuntimeKeeper, ManyAtOnceOfSeveralPolicies) {

@@ -50,6 +50,13 @@ void refuse(const Fd& socket, const std::string& why) {
   (void)send(socket, refusal, why, {});
 }
 
+Status answer_never(const Fd& socket, std::uint64_t order) {
+  Answer never;
+  never.kind = AnswerKind::kReserved;
+  never.order = order;
+  return send(socket, never, {}, {});
+}
+
 }  // namespace
 
 Server::Server(HostFacts host, const ServerOptions& options)
@@ -160,8 +167,11 @@ void Server::on_message(Client& client) {
       if (client.borrowed.erase(ask.serial) > 0) spares_->done(ask.serial);
       break;
     case AskKind::kReserve:
-      // What nobody could keep count of is not promised: whoever waits for it asks again.
-      if (client.orders.size() >= kMostOrders) break;
+      // What nobody could keep count of is not promised: whoever waits for it is told, and asks again.
+      if (client.orders.size() >= kMostOrders) {
+        if (!answer_never(client.socket, ask.serial)) client.gone = true;
+        break;
+      }
       client.orders.push_back({ask.serial, std::string(payload)});
       spares_->expect(payload);
       break;
@@ -176,8 +186,7 @@ void Server::on_message(Client& client) {
 }
 
 void Server::answer_take(Client& client, std::string_view wish) {
-  // After an upgrade the cells that stand ready, and this keeper, are yesterday's.
-  if (identity_of(*host_.init) != init_identity_) stopping_ = true;
+  if (is_outdated()) stopping_ = true;
   const auto try_to = [&]() -> Result<Loan> {
     if (stopping_) return fail(ErrorCode::kRefused, "keeper", "cloche-init was replaced: start again");
     if (spares_->counts().lent >= most_) return fail(ErrorCode::kRefused, "keeper", "too many cells are on loan");
@@ -197,16 +206,18 @@ void Server::hand_out(Client& client, const Loan& loan, bool at_once) {
   if (!send(client.socket, loan.answer, loan.payload, {loan.control.get(), loan.pidfd})) client.gone = true;
 }
 
+// After an upgrade the cells that stand ready, and this keeper, are yesterday's.
+bool Server::is_outdated() const { return identity_of(*host_.init) != init_identity_; }
+
 void Server::fill_orders() {
   for (Client& client : clients_) {
     if (client.orders.empty() || client.gone) continue;
+    if (is_outdated()) stopping_ = true;
+    if (stopping_) return;
     if (mounts_changed()) spares_->retire();
     std::erase_if(client.orders, [&](const Order& order) {
       if (!spares_->knows(order.wish)) {
-        Answer never;
-        never.kind = AnswerKind::kReserved;
-        never.order = order.serial;
-        if (!send(client.socket, never, {}, {})) client.gone = true;
+        if (!answer_never(client.socket, order.serial)) client.gone = true;
         return true;
       }
       auto loan = spares_->counts().lent < most_ ? spares_->take_reserved(order.wish) : std::nullopt;
@@ -255,6 +266,7 @@ Status Server::run() {
     if (stopping_) break;
     on_time();
     fill_orders();
+    if (stopping_) break;
     auto deadline = next_retirement_;
     if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
     // Background work gives way to whoever has just begun a run, who needs the cpu, unless there is nothing left for

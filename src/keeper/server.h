@@ -61,6 +61,7 @@ class Server {
   void fill_orders();
   void hand_out(Client& client, const Loan& loan, bool at_once);
   bool mounts_changed() const;
+  bool is_outdated() const;
   void on_time();
   Status watch_host();
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +16,14 @@ namespace {
 
 constexpr std::size_t kMaxKinds = 4;
 
+// The program that we are part of needs descriptors, too, and so does each run.
+std::size_t share_of_descriptors() {
+  constexpr rlim_t kOfOneCell = 16;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  return static_cast<std::size_t>(limit.rlim_cur / 4 / kOfOneCell);
+}
+
 bool is_readable(const Fd& fd, short events) {
   pollfd ready{fd.get(), events, 0};
   return ::poll(&ready, 1, 0) > 0;
@@ -22,12 +31,18 @@ bool is_readable(const Fd& fd, short events) {
 
 }  // namespace
 
-Shelf::Shelf(std::size_t most) : most_(most) {
+Shelf::Shelf(std::size_t most) : most_(most), most_in_all_(share_of_descriptors()) {
   if (auto mounts = sys::open_file("/proc/self/mountinfo", O_RDONLY)) mounts_ = std::move(*mounts);
 }
 
 std::size_t Shelf::pending(const Kind& kind) const {
   return static_cast<std::size_t>(std::ranges::count(pending_, &kind, &Pending::kind));
+}
+
+std::size_t Shelf::in_all() const {
+  std::size_t out = pending_.size();
+  for (const Kind& kind : kinds_) out += kind.ready.size();
+  return out;
 }
 
 void Shelf::forget_all() {
@@ -69,8 +84,12 @@ std::optional<Cell> Shelf::take(const std::shared_ptr<const Plan>& plan, const s
   while (!kind->ready.empty()) {
     Ready ready = std::move(kind->ready.front());
     kind->ready.pop_front();
-    // Replaced sources, or killed by somebody.
-    if (ready.identities != now || is_readable(ready.cell.process.pidfd, POLLIN)) continue;
+    // Replaced sources, or killed by somebody: its init, or the guest-to-be, of whose end init tells. One that waits
+    // has nothing more to say.
+    if (ready.identities != now || is_readable(ready.cell.process.pidfd, POLLIN) ||
+        is_readable(ready.cell.process.control, POLLIN)) {
+      continue;
+    }
     if (!pass_stdin) ready.cell.in.reset();
     return std::move(ready.cell);
   }
@@ -81,7 +100,7 @@ std::optional<Shelf::Order> Shelf::next_order() {
   for (Kind& kind : kinds_) {
     while (kind.due > 0) {
       --kind.due;
-      if (kind.ready.size() + pending(kind) >= most_) continue;
+      if (kind.ready.size() + pending(kind) >= most_ || in_all() >= most_in_all_) continue;
       const std::uint64_t serial = next_serial_++;
       pending_.push_back({serial, &kind});
       return Order{serial, kind.wish};

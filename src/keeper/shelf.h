@@ -22,7 +22,7 @@ namespace cloche::keeper {
 
 class Shelf {
  public:
-  // Of each kind at most so many.
+  // Of each kind at most so many, and no more in all than a share of the descriptors allows.
   explicit Shelf(std::size_t most);
 
   // A cell for the plan, if one stands here and the host is what it was. From the second time on, each that
@@ -65,8 +65,10 @@ class Shelf {
   Kind* kind_of(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish);
   void forget_all();
   std::size_t pending(const Kind& kind) const;
+  std::size_t in_all() const;
 
   std::size_t most_;
+  std::size_t most_in_all_;
   Fd mounts_;  // /proc/self/mountinfo: says when what a cell was made from has changed
   std::list<Kind> kinds_;
   std::vector<Pending> pending_;

@@ -140,10 +140,12 @@ Status Spares::furnish(Spare& spare, Kind& kind) {
 
 // Now, because nobody waits: nothing of it changes until it is let go. Whoever takes it judges what was read.
 void Spares::read_back(Spare& spare) {
-  constexpr std::size_t kEnough = kMaxAnswer / 2;  // of mounts; the rest is short
   Ahead ahead = look_ahead(spare.leaf, spare.kind->wish.settings);
   auto text = look(spare.guest, ahead);
-  if (text && text->mountinfo.size() < kEnough) spare.seen = std::move(*text);
+  if (!text) return;
+  Handover handover{spare.leaf.directories(), std::move(*text)};
+  // Too many mounts, or groups of the user, for one answer: whoever takes it looks for himself.
+  if (encode_handover(handover).size() <= kMaxAnswer - sizeof(Answer)) spare.seen = std::move(handover.seen);
 }
 
 void Spares::on_control(std::uint64_t serial) {

@@ -68,14 +68,6 @@ class WithoutGroups {
   std::vector<gid_t> groups_;
 };
 
-// The kernel leaves a new process on its parent's cpu as long as that has but one task, though the others sleep.
-void move_elsewhere(pid_t pid, SpawnMemory& memory) {
-  cpu_set_t others = memory.cpus;
-  CPU_CLR(static_cast<unsigned>(std::max(::sched_getcpu(), 0)), &others);
-  if (CPU_COUNT(&others) > 0) (void)::sched_setaffinity(pid, sizeof others, &others);
-  __atomic_store_n(&memory.moved, 1, __ATOMIC_RELEASE);
-}
-
 std::string hint_for_clone(int error) {
   switch (error) {
     case EPERM:
@@ -127,6 +119,15 @@ void Spawned::end() {
   while (!leased && ::waitid(kPidfd, static_cast<id_t>(pidfd.get()), &info, WEXITED | __WALL) != 0 && errno == EINTR) {
   }
   pidfd.reset();
+}
+
+void move_elsewhere(pid_t pid, SpawnMemory& memory) {
+  cpu_set_t others = memory.cpus;
+  CPU_CLR(static_cast<unsigned>(std::max(::sched_getcpu(), 0)), &others);
+  if (CPU_COUNT(&others) > 0) (void)::sched_setaffinity(pid, sizeof others, &others);
+  if (__atomic_exchange_n(&memory.moved, kMoved, __ATOMIC_ACQ_REL) == kNotAwaited) {
+    (void)::sched_setaffinity(pid, sizeof memory.cpus, &memory.cpus);
+  }
 }
 
 Result<Spawned> spawn(const SpawnSpec& spec) {

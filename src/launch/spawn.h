@@ -54,7 +54,7 @@ struct SpawnMemory {
   ChildSpec child;
   ChildTimes times;
   cpu_set_t cpus;
-  std::uint32_t moved = 0;
+  std::uint32_t moved = kNotMoved;
   Fd theirs;
   Fd init;
 };
@@ -78,6 +78,10 @@ struct Spawned {
 // No signal handler of the host program runs in the child. Like any child that has exec'd, it sends SIGCHLD when it
 // ends; should the host program reap it, nothing is lost: outcomes come by the control socket.
 Result<Spawned> spawn(const SpawnSpec& spec);
+
+// Part of `elsewhere`, for a child that waits for it. The kernel leaves a new process on its parent's cpu as long as that
+// has but one task, though the others sleep. A child that waits no longer keeps all of its cpus.
+void move_elsewhere(pid_t pid, SpawnMemory& memory);
 
 // A janitor in this program's own memory (launch/janitor.h); what it reads is never freed. Never killed: it ends when
 // its socket closes.

@@ -181,5 +181,29 @@ TEST_F(Spawn, AChildThatTheHostProgramReapedIsNoTrouble) {
   EXPECT_FALSE(child->pidfd.valid());
 }
 
+TEST(SpawnElsewhere, AChildThatDidNotWaitKeepsItsCpus) {
+  SpawnMemory memory;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof memory.cpus, &memory.cpus), 0);
+  const int all = CPU_COUNT(&memory.cpus);
+  if (all < 2) GTEST_SKIP() << "fact: there is one cpu only";
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  const auto cpus_of_child = [child] {
+    cpu_set_t now;
+    return ::sched_getaffinity(child, sizeof now, &now) == 0 ? CPU_COUNT(&now) : -1;
+  };
+  move_elsewhere(child, memory);
+  EXPECT_EQ(memory.moved, kMoved);
+  EXPECT_EQ(cpus_of_child(), all - 1);  // and gives itself the rest
+  memory.moved = kNotAwaited;
+  move_elsewhere(child, memory);
+  EXPECT_EQ(cpus_of_child(), all);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
 }  // namespace
 }  // namespace cloche

@@ -193,10 +193,9 @@ void Run::on_control() {
         break;
       case wire::MessageKind::kExited:
         on_exited(message);
-        // The keeper, init's parent, sees to init itself.
+        // The keeper, init's parent, sees to init itself. That nobody is left is init's word only: it is killed when
+        // the cell is let go, and with it whoever else there may be.
         if ((message.probe & wire::kAlone) != 0 && cell_.process.leased) {
-          pidfd_watch_.reset();
-          cell_.process.pidfd.reset();  // nothing is left to kill: init ends when its socket closes
           on_cell_empty();
           return;
         }

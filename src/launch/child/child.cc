@@ -54,8 +54,12 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
   const auto* spec = static_cast<const ChildSpec*>(argument);
   spec->times->born = now();
   if (spec->moved != nullptr) {
-    // Not for ever: whoever would tell may have been killed.
-    for (int i = 0; i < 10'000 && __atomic_load_n(spec->moved, __ATOMIC_ACQUIRE) == 0; ++i) raw_call(SYS_sched_yield);
+    // Not for ever: whoever would tell may have been killed. Who is late sees that it was not waited for.
+    for (int i = 0; i < 10'000 && __atomic_load_n(spec->moved, __ATOMIC_ACQUIRE) == kNotMoved; ++i) {
+      raw_call(SYS_sched_yield);
+    }
+    std::uint32_t expected = kNotMoved;
+    __atomic_compare_exchange_n(spec->moved, &expected, kNotAwaited, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     raw_call(SYS_sched_setaffinity, 0, static_cast<long>(spec->cpus_size), address(spec->cpus));
   }
   // A thread that moves itself needs no lock on all of the kernel's forks; being moved by the engine would wait for

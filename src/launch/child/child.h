@@ -15,6 +15,12 @@ struct ChildTimes {
   std::uint64_t apart = 0;  // in all of its namespaces
 };
 
+enum Moved : std::uint32_t {
+  kNotMoved = 0,
+  kMoved,       // by the engine
+  kNotAwaited,  // the child went on without: it has given itself its cpus already
+};
+
 struct ChildSpec {
   int control_fd = -1;  // becomes 3, and fills 0, 1 and 2 until the real ones arrive
   int init_fd = -1;     // O_PATH descriptor of cloche-init
@@ -30,8 +36,8 @@ struct ChildSpec {
   // would have it wait there until the engine sleeps.
   const unsigned long* cpus = nullptr;
   std::size_t cpus_size = 0;
-  const std::uint32_t* moved = nullptr;  // not 0: the engine has done so
-  std::uint64_t ambient_caps = 0;        // carried over the exec: a new user namespace would lose them otherwise
+  std::uint32_t* moved = nullptr;  // a Moved
+  std::uint64_t ambient_caps = 0;  // carried over the exec: a new user namespace would lose them otherwise
 };
 
 struct CloneArgs {  // struct clone_args of the kernel, version 2
