@@ -47,8 +47,7 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
 }
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
-                         HeadStart head, Clock::time_point asked) {
-  CLOCHE_TRY_ASSIGN(const Fd cancel, cancel_signals());
+                         HeadStart head, Clock::time_point asked, const Fd& cancel) {
   const HostFacts host = probe_for(policy);
   RunWiring wiring;
   wiring.asked = asked;
@@ -82,6 +81,8 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice) {
   const auto asked = Clock::now();
   // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
   ::prctl(PR_SET_DUMPABLE, 0);
+  auto cancel = cancel_signals();
+  if (!cancel) return refusal(request, policy, cancel.error());
   HeadStart head = begin_early(*keeper);
   auto made = make_policy(args, env);
   if (!made) return refusal(request, policy, made.error());
@@ -91,7 +92,7 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice) {
   }
   auto wanted = make_request(args, policy, env);
   if (!wanted) return refusal(request, policy, wanted.error());
-  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked);
+  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }
 

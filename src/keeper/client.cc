@@ -64,7 +64,15 @@ class KeeperLease : public Lease {
     Ask ask;
     ask.kind = AskKind::kDone;
     ask.serial = serial_;
-    if (send_ask(*socket_, ask, {})) return;
+    Status told = send_ask(*socket_, ask, {});
+    if (!told && told.error().errno_value == EAGAIN) {
+      // It reads as fast as it can, and this must not get lost.
+      pollfd writable{socket_->get(), POLLOUT, 0};
+      constexpr int kMillis = 1'000;
+      (void)::poll(&writable, 1, kMillis);
+      told = send_ask(*socket_, ask, {});
+    }
+    if (told) return;
     // The keeper is gone; its janitor removes the groups too, if that one still lives.
     for (const auto& [controller, path] : groups_) ::rmdir(path.c_str());
   }
