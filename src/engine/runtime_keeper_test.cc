@@ -4,9 +4,12 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "engine/runtime_support.h"
@@ -58,6 +61,16 @@ class RuntimeKeeper : public testing::Test {
       std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
       std::string name;
       if (std::getline(comm, name) && name == "cloche-keeper") return pid;
+    }
+    return -1;
+  }
+
+  // The one of them that is no cell.
+  static pid_t janitor_of(const std::set<pid_t>& children) {
+    for (const pid_t pid : children) {
+      std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
+      std::string name;
+      if (std::getline(comm, name) && name == "cloche-janitor") return pid;
     }
     return -1;
   }
@@ -196,6 +209,50 @@ TEST_F(RuntimeKeeper, MountsOfTheHostThatChangedAreSeenAtOnce) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(RuntimeKeeper, ChangedOwnersAreSeenAtOnce) {
+  if (::geteuid() != 0) GTEST_SKIP() << "fact: only root can give files away";
+  auto policy = support::builder().write(dir_.string()).build();
+  ASSERT_TRUE(policy) << policy.error();
+  warm_up(*policy);
+  constexpr uid_t kSomebody = 1234;
+  ASSERT_EQ(::chown(dir_.c_str(), kSomebody, kSomebody), 0);
+  // The grant's owner is the guest, whoever that is on the host.
+  EXPECT_EQ(sh(*policy, "stat -c %u " + dir_.string()).out, "1000\n");
+}
+
+TEST_F(RuntimeKeeper, AForkOfTheHostProgramKeepsNothingAlive) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  const auto keepers_cells = [] {
+    std::set<pid_t> out;
+    const std::string pid = std::to_string(keeper());
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    for (pid_t child; children >> child;) out.insert(child);
+    return out;
+  };
+  const std::set<pid_t> before = keepers_cells();
+  const pid_t copy = ::fork();  // of every descriptor
+  ASSERT_GE(copy, 0);
+  if (copy == 0) {
+    ::sleep(60);
+    ::_exit(0);
+  }
+  // Until each cell that stood ready was used.
+  int runs = 0;
+  const auto none_left = [&] {
+    const std::set<pid_t> now = keepers_cells();
+    return std::ranges::none_of(before, [&](pid_t pid) { return pid != janitor_of(before) && now.contains(pid); });
+  };
+  EXPECT_TRUE(eventually([&] { return ++runs > 2000 || sh(policy, "true").exit_code != 0 || none_left(); },
+                         std::chrono::seconds(20)));
+  EXPECT_TRUE(none_left());
+  const auto start = std::chrono::steady_clock::now();
+  runtime_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  ::kill(copy, SIGKILL);
+  ::waitpid(copy, nullptr, 0);
 }
 
 TEST_F(RuntimeKeeper, RunsGoOnWithoutTheKeeper) {

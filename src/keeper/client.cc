@@ -210,7 +210,10 @@ void Client::top_up() {
     Ask ask;
     ask.kind = AskKind::kReserve;
     ask.serial = order->serial;
-    if (!send_ask(*socket_, ask, order->wish)) return;
+    if (!send_ask(*socket_, ask, order->wish)) {
+      shelf_->deliver(ask.serial, std::nullopt, 0);
+      return;
+    }
   }
 }
 

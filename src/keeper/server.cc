@@ -161,7 +161,10 @@ void Server::on_message(Client& client) {
       break;
     case AskKind::kReserve:
       // What nobody could keep count of is not promised: whoever waits for it asks again.
-      if (client.orders.size() >= kMostOrders) break;
+      if (client.orders.size() >= kMostOrders) {
+        never_fill(client, ask.serial);
+        break;
+      }
       client.orders.push_back({ask.serial, std::string(payload)});
       spares_->expect(payload);
       break;
@@ -197,16 +200,20 @@ void Server::hand_out(Client& client, const Loan& loan, bool at_once) {
   if (!send(client.socket, loan.answer, loan.payload, {loan.control.get(), loan.pidfd})) client.gone = true;
 }
 
+void Server::never_fill(Client& client, std::uint64_t order) {
+  Answer never;
+  never.kind = AnswerKind::kReserved;
+  never.order = order;
+  if (!send(client.socket, never, {}, {})) client.gone = true;
+}
+
 void Server::fill_orders() {
   for (Client& client : clients_) {
     if (client.orders.empty() || client.gone) continue;
     if (mounts_changed()) spares_->retire();
     std::erase_if(client.orders, [&](const Order& order) {
       if (!spares_->knows(order.wish)) {
-        Answer never;
-        never.kind = AnswerKind::kReserved;
-        never.order = order.serial;
-        if (!send(client.socket, never, {}, {})) client.gone = true;
+        never_fill(client, order.serial);
         return true;
       }
       auto loan = spares_->counts().lent < most_ ? spares_->take_reserved(order.wish) : std::nullopt;
