@@ -74,7 +74,8 @@ class Server {
   std::string buffer_;
   Fd listener_;
   Fd mounts_;
-  Poller::Watch listener_watch_, mounts_watch_, stop_watch_;
+  Fd parent_;  // of one that serves only it
+  Poller::Watch listener_watch_, mounts_watch_, stop_watch_, parent_watch_;
   Standing standing_;
   std::string init_identity_;
   std::size_t most_ = 0;
@@ -83,6 +84,7 @@ class Server {
   Clock::time_point last_taken_{};
   Clock::time_point next_retirement_{};
   bool only_one_ = false;
+  bool parent_ended_ = false;
   bool stopping_ = false;
 };
 
