@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -273,7 +274,8 @@ Runtime::~Runtime() {
   ::eventfd_write(state_->wake.get(), 1);
   if (state_->thread.joinable()) state_->thread.join();
   if (state_->keeper_pid > 0) {
-    // It ends when nobody holds the other end of its socket.
+    // It ends when the other end of its socket is closed, of which a fork of the host program may hold a copy.
+    ::shutdown(state_->keeper->descriptor(), SHUT_RDWR);
     state_->keeper.reset();
     while (::waitpid(state_->keeper_pid, nullptr, 0) < 0 && errno == EINTR) {
     }

@@ -5,10 +5,14 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <vector>
 
 #include "engine/runtime_support.h"
 
@@ -66,6 +70,24 @@ class RuntimeKeeper : public testing::Test {
       std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
       std::string name;
       if (std::getline(comm, name) && name == "cloche-keeper") return pid;
+    }
+    return -1;
+  }
+
+  // Gone, or waiting to be reaped by whoever got it.
+  static bool has_ended(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    if (!std::getline(file, text)) return true;
+    return text.compare(text.rfind(')') + 1, 2, " Z") == 0;
+  }
+
+  // The one of them that is no cell.
+  static pid_t janitor_of(const std::set<pid_t>& children) {
+    for (const pid_t pid : children) {
+      std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
+      std::string name;
+      if (std::getline(comm, name) && name == "cloche-janitor") return pid;
     }
     return -1;
   }
@@ -206,6 +228,97 @@ TEST_F(RuntimeKeeper, MountsOfTheHostThatChangedAreSeenAtOnce) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(RuntimeKeeper, ChangedOwnersAreSeenAtOnce) {
+  if (::geteuid() != 0) GTEST_SKIP() << "fact: only root can give files away";
+  auto policy = support::builder().write(dir_.string()).build();
+  ASSERT_TRUE(policy) << policy.error();
+  warm_up(*policy);
+  constexpr uid_t kSomebody = 1234;
+  ASSERT_EQ(::chown(dir_.c_str(), kSomebody, kSomebody), 0);
+  // The grant's owner is the guest, whoever that is on the host.
+  EXPECT_EQ(sh(*policy, "stat -c %u " + dir_.string()).out, "1000\n");
+}
+
+TEST_F(RuntimeKeeper, AForkOfTheHostProgramKeepsNothingAlive) {
+  const PolicyHandle policy = support::policy();
+  warm_up(policy);
+  const auto keepers_cells = [] {
+    std::set<pid_t> out;
+    const std::string pid = std::to_string(keeper());
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    for (pid_t child; children >> child;) out.insert(child);
+    return out;
+  };
+  const std::set<pid_t> before = keepers_cells();
+  const pid_t copy = ::fork();  // of every descriptor
+  ASSERT_GE(copy, 0);
+  if (copy == 0) {
+    ::sleep(60);
+    ::_exit(0);
+  }
+  // Until each cell that stood ready was used.
+  int runs = 0;
+  const auto none_left = [&] {
+    const std::set<pid_t> now = keepers_cells();
+    return std::ranges::none_of(before, [&](pid_t pid) { return pid != janitor_of(before) && now.contains(pid); });
+  };
+  EXPECT_TRUE(eventually([&] { return ++runs > 2000 || sh(policy, "true").exit_code != 0 || none_left(); },
+                         std::chrono::seconds(20)));
+  EXPECT_TRUE(none_left());
+  const auto start = std::chrono::steady_clock::now();
+  runtime_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  ::kill(copy, SIGKILL);
+  ::waitpid(copy, nullptr, 0);
+}
+
+TEST_F(RuntimeKeeper, TheEndOfTheHostProgramIsNoticedThoughAForkOfItLivesOn) {
+  runtime_.reset();
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t host = ::fork();
+  ASSERT_GE(host, 0);
+  if (host == 0) {
+    RuntimeOptions options;
+    options.init_path = support::kInit;
+    options.keeper = true;
+    auto made = Runtime::create(options);
+    if (!made) ::_exit(1);
+    runtime_ = std::move(*made);
+    const PolicyHandle policy = support::policy();
+    warm_up(policy);
+    const RunHandle during = runtime_->start(policy, {.argv = {"/bin/sleep", "90"}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    pid_t pids[2] = {keeper(), ::fork()};
+    if (pids[1] == 0) {
+      ::sleep(60);
+      ::_exit(0);
+    }
+    (void)!::write(told[1], pids, sizeof pids);
+    during.wait();
+    ::_exit(0);
+  }
+  ::close(told[1]);
+  pid_t pids[2] = {-1, -1};
+  ASSERT_EQ(::read(told[0], pids, sizeof pids), static_cast<ssize_t>(sizeof pids));
+  ::close(told[0]);
+  const auto [resident, copy] = pids;
+  ASSERT_GT(resident, 1);
+  ASSERT_GT(copy, 1);
+  // Its cells, of which one runs.
+  const std::string number = std::to_string(resident);
+  std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+  std::vector<pid_t> gone_with_it{resident};
+  for (pid_t pid; children >> pid;) gone_with_it.push_back(pid);
+  EXPECT_GT(gone_with_it.size(), 1u);
+  ASSERT_EQ(::kill(host, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(host, nullptr, 0), host);
+  for (const pid_t pid : gone_with_it) {
+    EXPECT_TRUE(eventually([&] { return has_ended(pid); }, std::chrono::seconds(20))) << pid;
+  }
+  ::kill(copy, SIGKILL);
 }
 
 TEST_F(RuntimeKeeper, RunsGoOnWithoutTheKeeper) {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +112,18 @@ Status Server::serve_only(Fd socket) {
   only_one_ = true;
   CLOCHE_TRY(add_client(std::move(socket)));
   clients_.back().checked = true;  // our parent
+  // A fork of it may hold copies of this socket and of its cells' own, so none of them would tell of its end.
+  constexpr long kPidfdOpen = 434;
+  const pid_t parent = ::getppid();
+  if (parent == 0) return {};  // outside of our pid namespace
+  parent_ = Fd(static_cast<int>(::syscall(kPidfdOpen, parent, 0)));
+  if (!parent_.valid() || ::getppid() != parent) {
+    return fail(ErrorCode::kSystem, "keeper", "whoever started it is gone");
+  }
+  CLOCHE_TRY_ASSIGN(parent_watch_, poller_->watch(parent_.get(), EPOLLIN, [this](auto) {
+    parent_ended_ = true;
+    for (Client& client : clients_) client.gone = true;
+  }));
   return {};
 }
 
@@ -259,7 +272,7 @@ Status Server::run() {
       stopping_ = stopping_ || only_one_;
       // Our parent may have hung up because we were slow, and have other runs on the way.
       for (const auto& [serial, at_once] : client.borrowed)
-        only_one_ ? spares_->done(serial) : spares_->abandon(serial);
+        only_one_ && !parent_ended_ ? spares_->done(serial) : spares_->abandon(serial);
       return true;
     };
     clients_.remove_if(gone);

@@ -59,6 +59,7 @@ class Server {
   void answer_take(Client& client, std::string_view wish);
   void answer_status(Client& client);
   void fill_orders();
+  static void never_fill(Client& client, std::uint64_t order);
   void hand_out(Client& client, const Loan& loan, bool at_once);
   bool mounts_changed() const;
   bool is_outdated() const;
@@ -74,7 +75,8 @@ class Server {
   std::string buffer_;
   Fd listener_;
   Fd mounts_;
-  Poller::Watch listener_watch_, mounts_watch_, stop_watch_;
+  Fd parent_;  // of one that serves only it
+  Poller::Watch listener_watch_, mounts_watch_, stop_watch_, parent_watch_;
   Standing standing_;
   std::string init_identity_;
   std::size_t most_ = 0;
@@ -83,6 +85,7 @@ class Server {
   Clock::time_point last_taken_{};
   Clock::time_point next_retirement_{};
   bool only_one_ = false;
+  bool parent_ended_ = false;
   bool stopping_ = false;
 };
 

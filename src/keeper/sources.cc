@@ -41,6 +41,8 @@ std::uint64_t identities_of(const std::vector<std::string>& paths) {
     const bool there = ::stat(path.c_str(), &st) == 0;
     mix(there ? st.st_dev : 0);
     mix(there ? st.st_ino : 0);
+    // Under root, a mount maps the owner that it had (launch/host_mounts.h).
+    mix(there ? std::uint64_t{st.st_uid} << 32 | st.st_gid : 0);
   }
   return hash;
 }

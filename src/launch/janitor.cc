@@ -10,8 +10,16 @@
 
 namespace cloche {
 
+bool Janitor::is_dead() const {
+  pollfd ended{process_.pidfd.get(), POLLIN, 0};
+  return process_.pidfd.valid() && ::poll(&ended, 1, 0) > 0;
+}
+
 Status Janitor::start() {
-  if (process_.control.valid()) return {};
+  if (process_.control.valid() && !is_dead()) return {};
+  // Somebody killed it: what it knew is lost, what comes now is not.
+  process_ = {};
+  watched_ = 0;
   if (home_ == Home::kShared) {
     CLOCHE_TRY_ASSIGN(process_, spawn_janitor());
     return {};
@@ -29,8 +37,9 @@ Status Janitor::tell(const std::string& records) {
     Status sent = sys::send_bytes(process_.control.get(), records.data(), records.size(), {});
     if (sent || sent.error().errno_value != EAGAIN) return sent;
     // Many runs began at once, or its exec is not over yet: it reads as fast as it can, and nothing may get lost.
-    pollfd writable{process_.control.get(), POLLOUT, 0};
-    if (::poll(&writable, 1, kMillis) == 0) return sent;
+    // Its socket does not tell of its end: our memory holds its end of it, too.
+    pollfd ready[] = {{process_.control.get(), POLLOUT, 0}, {process_.pidfd.get(), POLLIN, 0}};
+    if (::poll(ready, 2, kMillis) == 0 || is_dead()) return sent;
   }
 }
 

@@ -35,6 +35,7 @@ class Janitor {
   void forget(const std::vector<std::string>& paths);
 
   // Starts it if it does not run yet. Called early, so that its exec is over when the cell's own begins.
+  bool is_dead() const;
   Status start();
 
  private:

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -126,6 +127,26 @@ TEST_F(JanitorTest, K7_ACgroupAndWhoIsInItVanishAfterTheEngineWasKilled) {
   int removed = -1;
   while ((removed = ::rmdir(own.c_str())) != 0 && Clock::now() < until) std::this_thread::yield();
   EXPECT_EQ(removed, 0) << "the run's group is still there";
+}
+
+TEST_F(JanitorTest, OneThatWasKilledHoldsNobodyUpAndIsReplaced) {
+  const auto start = Clock::now();
+  const std::string kept = root_ + "/kept";
+  kill_when_ready([&] {
+    Janitor& janitor = *new Janitor(kInit);  // until this process is killed
+    if (!janitor.watch(Janitor::Kind::kDirectory, {root_ + "/lost"})) return false;
+    std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+    pid_t pid = -1;
+    if (!(children >> pid) || pid <= 1 || ::kill(pid, SIGKILL) != 0) return false;
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | __WALL) != 0) return false;
+    // More than its socket takes.
+    for (int i = 0; i < 1000; ++i) janitor.forget({root_});
+    if (!fs::create_directory(kept) || !janitor.watch(Janitor::Kind::kDirectory, {kept})) return false;
+    return true;
+  });
+  EXPECT_TRUE(vanishes(kept));
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(15));
 }
 
 TEST_F(JanitorTest, WhatWasForgottenIsLeftAlone) {

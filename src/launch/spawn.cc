@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +112,8 @@ Spawned& Spawned::operator=(Spawned&& other) noexcept {
 }
 
 void Spawned::end() {
+  // Closing is not enough where a fork of the host program holds a copy.
+  if (leased && control.valid()) ::shutdown(control.get(), SHUT_RDWR);
   if (!pidfd.valid()) return;
   constexpr long kPidfdSendSignal = 424;
   ::syscall(kPidfdSendSignal, pidfd.get(), SIGKILL, nullptr, 0);

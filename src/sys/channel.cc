@@ -55,7 +55,6 @@ Status send_bytes(int socket, const void* bytes, std::size_t size, const std::ve
 
 Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size_t capacity) {
   iovec part{bytes, capacity};
-  // Room for two and, without padding, for no third, which nobody would close.
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(2 * sizeof(int))];
   msghdr header{};
   header.msg_iov = &part;
@@ -74,10 +73,15 @@ Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
     if (item->cmsg_level != SOL_SOCKET) continue;
     if (item->cmsg_type == SCM_RIGHTS) {
-      int fds[2] = {-1, -1};
-      std::memcpy(fds, CMSG_DATA(item), std::min(sizeof fds, item->cmsg_len - CMSG_LEN(0)));
-      received.fd = Fd(fds[0]);
-      received.second = Fd(fds[1]);
+      // Where no credentials come along there is room for more than two; whatever was sent, nothing stays open.
+      const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      for (std::size_t i = 0; i < count; ++i) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(item) + i * sizeof fd, sizeof fd);
+        Fd owned(fd);
+        if (i == 0) received.fd = std::move(owned);
+        if (i == 1) received.second = std::move(owned);
+      }
     } else if (item->cmsg_type == SCM_CREDENTIALS) {
       ucred credentials{};
       std::memcpy(&credentials, CMSG_DATA(item), sizeof credentials);

@@ -76,13 +76,16 @@ TEST(Channel, DescriptorsThatNobodyAskedForAreNotKept) {
   const SocketPair pair = channel();
   const Fd event(::eventfd(0, EFD_CLOEXEC));
   const auto before = open_descriptors();
-  ASSERT_TRUE(send_bytes(pair.theirs.get(), "x", 1, {event.get(), event.get(), event.get(), event.get()}));
-  {
-    char byte = 0;
-    auto received = receive_bytes(pair.ours.get(), &byte, 1);
-    ASSERT_TRUE(received && *received);
+  // With credentials before them, and without.
+  for (const auto& [from, to] : {std::pair(&pair.theirs, &pair.ours), std::pair(&pair.ours, &pair.theirs)}) {
+    for (const std::size_t count : {3u, 4u, 10u, 64u}) {
+      ASSERT_TRUE(send_bytes(from->get(), "x", 1, std::vector<int>(count, event.get())));
+      char byte = 0;
+      auto received = receive_bytes(to->get(), &byte, 1);
+      ASSERT_TRUE(received && *received);
+    }
+    EXPECT_EQ(open_descriptors(), before);
   }
-  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST(Channel, TooManyDescriptorsAreRefusedWithAHint) {
