@@ -59,7 +59,6 @@ class Server {
   void answer_take(Client& client, std::string_view wish);
   void answer_status(Client& client);
   void fill_orders();
-  static void never_fill(Client& client, std::uint64_t order);
   void hand_out(Client& client, const Loan& loan, bool at_once);
   bool mounts_changed() const;
   bool is_outdated() const;

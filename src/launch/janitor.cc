@@ -2,13 +2,23 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "sys/channel.h"
 #include "wire/wire.h"
 
 namespace cloche {
+
+namespace {
+
+std::string record(Janitor::Kind kind, const std::string& path) {
+  std::string out = "+";
+  out += static_cast<char>(kind);
+  out.append(path.c_str(), path.size() + 1);
+  return out;
+}
+
+}  // namespace
 
 bool Janitor::is_dead() const {
   pollfd ended{process_.pidfd.get(), POLLIN, 0};
@@ -17,17 +27,17 @@ bool Janitor::is_dead() const {
 
 Status Janitor::start() {
   if (process_.control.valid() && !is_dead()) return {};
-  // Somebody killed it: what it knew is lost, what comes now is not.
   process_ = {};
-  watched_ = 0;
   if (home_ == Home::kShared) {
     CLOCHE_TRY_ASSIGN(process_, spawn_janitor());
-    return {};
+  } else {
+    SpawnSpec spec;
+    spec.argv = {"cloche-janitor"};
+    spec.init_path = init_path_;
+    CLOCHE_TRY_ASSIGN(process_, spawn(spec));
   }
-  SpawnSpec spec;
-  spec.argv = {"cloche-janitor"};
-  spec.init_path = init_path_;
-  CLOCHE_TRY_ASSIGN(process_, spawn(spec));
+  // Somebody killed the one before: what that knew, this one learns.
+  for (const auto& [path, kind] : known_) CLOCHE_TRY(tell(record(kind, path)));
   return {};
 }
 
@@ -45,29 +55,26 @@ Status Janitor::tell(const std::string& records) {
 
 Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
   CLOCHE_TRY(start());
+  if (known_.empty()) handed_ = 0;
   std::string records;
   // What the janitor could not keep would be left behind by a killed engine: better not made at all.
-  if (watched_ + paths.size() > wire::kMaxWatched)
+  if (known_.size() + handed_ + paths.size() > wire::kMaxWatched)
     return fail(ErrorCode::kRefused, "janitor", "too many runs at once for one engine");
   for (const std::string& path : paths) {
     if (path.size() >= wire::kMaxWatchedPath)
       return fail(ErrorCode::kRefused, "janitor", "the path is too long: " + path);
-    records += '+';
-    records += static_cast<char>(kind);
-    records.append(path.c_str(), path.size() + 1);
+    records += record(kind, path);
   }
   if (records.size() > wire::kMaxWatchMessage)
     return fail(ErrorCode::kRefused, "janitor", "too many directories for one run");
   CLOCHE_TRY(tell(records));
-  watched_ += paths.size();
+  for (const std::string& path : paths) known_[path] = kind;
   return {};
 }
 
 bool Janitor::tell(char verb, const std::vector<std::string>& paths) {
   if (!process_.control.valid()) return false;
   std::string records;
-  // What it was handed it still holds, for a while.
-  if (verb == '-') watched_ -= std::min(watched_, paths.size());
   for (const std::string& path : paths) {
     records += verb;
     records.append(path.c_str(), path.size() + 1);
@@ -76,6 +83,7 @@ bool Janitor::tell(char verb, const std::vector<std::string>& paths) {
 }
 
 void Janitor::forget(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) known_.erase(path);
   // One in our memory ends with this command, and finds what is gone to be gone.
   if (home_ == Home::kShared) return;
   (void)tell('-', paths);
@@ -84,14 +92,18 @@ void Janitor::forget(const std::vector<std::string>& paths) {
 void Janitor::lend(const std::vector<std::string>& paths) {
   std::string records;
   for (const std::string& path : paths) {
-    records += '+';
-    records += static_cast<char>(Kind::kInUse);
-    records.append(path.c_str(), path.size() + 1);
+    records += record(Kind::kInUse, path);
+    known_[path] = Kind::kInUse;
   }
   if (process_.control.valid()) (void)tell(records);
 }
 
-bool Janitor::hand_over(const std::vector<std::string>& paths) { return tell('x', paths); }
+bool Janitor::hand_over(const std::vector<std::string>& paths) {
+  if (!tell('x', paths)) return false;
+  for (const std::string& path : paths) known_.erase(path);
+  handed_ += paths.size();  // it still holds them, for a while
+  return true;
+}
 
 // Never killed: it may still have something to remove. With its socket closed it ends by itself.
 Janitor::~Janitor() {

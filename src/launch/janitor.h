@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,17 +35,18 @@ class Janitor {
   // After they were removed.
   void forget(const std::vector<std::string>& paths);
 
-  // Starts it if it does not run yet. Called early, so that its exec is over when the cell's own begins.
-  bool is_dead() const;
+  // Starts it if it does not run (any more). Called early, so that its exec is over when the cell's own begins.
   Status start();
 
  private:
+  bool is_dead() const;
   bool tell(char verb, const std::vector<std::string>& paths);
   Status tell(const std::string& records);
 
   std::string init_path_;
   Home home_;
-  std::size_t watched_ = 0;
+  std::map<std::string, Kind> known_;  // what it is to know
+  std::size_t handed_ = 0;
   Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that
 };
 

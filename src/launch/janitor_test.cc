@@ -131,10 +131,11 @@ TEST_F(JanitorTest, K7_ACgroupAndWhoIsInItVanishAfterTheEngineWasKilled) {
 
 TEST_F(JanitorTest, OneThatWasKilledHoldsNobodyUpAndIsReplaced) {
   const auto start = Clock::now();
+  const std::string before = root_ + "/before";
   const std::string kept = root_ + "/kept";
   kill_when_ready([&] {
     Janitor& janitor = *new Janitor(kInit);  // until this process is killed
-    if (!janitor.watch(Janitor::Kind::kDirectory, {root_ + "/lost"})) return false;
+    if (!fs::create_directory(before) || !janitor.watch(Janitor::Kind::kDirectory, {before})) return false;
     std::ifstream children("/proc/self/task/" + std::to_string(::getpid()) + "/children");
     pid_t pid = -1;
     if (!(children >> pid) || pid <= 1 || ::kill(pid, SIGKILL) != 0) return false;
@@ -146,6 +147,7 @@ TEST_F(JanitorTest, OneThatWasKilledHoldsNobodyUpAndIsReplaced) {
     return true;
   });
   EXPECT_TRUE(vanishes(kept));
+  EXPECT_TRUE(vanishes(before)) << "the one that was killed took what it knew along";
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(15));
 }
 

@@ -79,8 +79,8 @@ struct Spawned {
 // ends; should the host program reap it, nothing is lost: outcomes come by the control socket.
 Result<Spawned> spawn(const SpawnSpec& spec);
 
-// Part of `elsewhere`, for a child that waits for it. The kernel leaves a new process on its parent's cpu as long as that
-// has but one task, though the others sleep. A child that waits no longer keeps all of its cpus.
+// Part of `elsewhere`, for a child that waits for it. The kernel leaves a new process on its parent's cpu as long as
+// that has but one task, though the others sleep. A child that waits no longer keeps all of its cpus.
 void move_elsewhere(pid_t pid, SpawnMemory& memory);
 
 // A janitor in this program's own memory (launch/janitor.h); what it reads is never freed. Never killed: it ends when
