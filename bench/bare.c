@@ -2,6 +2,7 @@
 // asks of the kernel, in one go, without policy, read-back, report, error texts or clean-up after a crash: what no
 // launcher can go below. As root, on cgroup v1.
 //   bare --loop RUNS AT_ONCE COMMAND…: prints "latency MICROSECONDS" for each run, then "rate RUNS_PER_SECOND".
+//   bare --steps RUNS COMMAND…: prints "step MICROSECONDS NAME" for each step of each run.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,6 +27,25 @@
 enum { kGroups = 3, kFilterLength = 170 };
 static const char* const kGroupMounts[kGroups] = {"/sys/fs/cgroup/pids", "/sys/fs/cgroup/memory",
                                                   "/sys/fs/cgroup/cpuacct"};
+
+// Seen by all processes of a launch.
+enum step { kBegin, kGroupsMade, kCloned, kEntered, kBuilt, kWalled, kGuestEnded, kReaped, kGroupsGone, kSteps };
+static const char* const kStepNames[kSteps] = {"",
+                                               "groups made",
+                                               "namespaces",
+                                               "groups entered",
+                                               "root built",
+                                               "rlimits, capabilities, Landlock, filter",
+                                               "exec and guest",
+                                               "cell taken down",
+                                               "groups removed"};
+static double* g_times;
+static int g_network = CLONE_NEWNET;
+
+static double now(void);
+static void reach(enum step step) {
+  if (g_times != NULL) g_times[step] = now();
+}
 
 static void must(long result, const char* what) {
   if (result >= 0) return;
@@ -52,7 +73,8 @@ static void bind_to(const char* from, const char* to, unsigned long flags) {
 
 static void build_root(void) {
   static const char* const dirs[] = {"usr", "dev", "proc", "work", "tmp", "home", "dev/shm", "scratch"};
-  static const char* const links[][2] = {{"usr/bin", "bin"}, {"usr/sbin", "sbin"}, {"usr/lib", "lib"}, {"usr/lib64", "lib64"}};
+  static const char* const links[][2] = {
+      {"usr/bin", "bin"}, {"usr/sbin", "sbin"}, {"usr/lib", "lib"}, {"usr/lib64", "lib64"}};
   static const char* const devices[] = {"null", "zero", "full", "random", "urandom"};
   static const char* const scratch[] = {"work", "tmp", "home", "dev/shm"};
   char from[64];
@@ -134,18 +156,22 @@ static int first_process(void* argument) {
   must(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), "keepcaps");
   must(sethostname("cell", 4), "hostname");
   must(unshare(CLONE_NEWCGROUP), "cgroup namespace");
+  reach(kEntered);
   build_root();
+  reach(kBuilt);
   pid_t guest = vfork();
   must(guest, "fork");
   if (guest == 0) {
     setsid();
     put_up_walls();
+    reach(kWalled);
     syscall(436, 3, ~0u, 0);
     execv(cell->command[0], cell->command);
     _exit(126);
   }
   int status = 0;
   must(waitpid(guest, &status, 0), "wait");
+  reach(kGuestEnded);
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128);
 }
 
@@ -154,6 +180,7 @@ static int launch(char** command, unsigned serial) {
   struct cell cell = {command, {-1, -1, -1}, {-1, -1}};
   char group[kGroups][96];
   char path[300];
+  reach(kBegin);
   for (int i = 0; i < kGroups; ++i) {
     snprintf(group[i], sizeof group[i], "%s/cloche-bare-%d-%u", kGroupMounts[i], (int)getpid(), serial);
     must(mkdir(group[i], 0755), group[i]);
@@ -165,10 +192,13 @@ static int launch(char** command, unsigned serial) {
   snprintf(path, sizeof path, "%s/memory.limit_in_bytes", group[1]);
   write_text(path, "536870912");
   must(pipe2(cell.mapped, O_CLOEXEC), "pipe");
+  reach(kGroupsMade);
   // Without CLONE_VM: the copy is small, and both go on at once.
-  pid_t pid = clone(first_process, stack + sizeof stack,
-                    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | SIGCHLD, &cell);
+  pid_t pid =
+      clone(first_process, stack + sizeof stack,
+            CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | g_network | SIGCHLD, &cell);
   must(pid, "clone");
+  reach(kCloned);
   snprintf(path, sizeof path, "/proc/%d/gid_map", pid);
   write_text(path, "0 0 1\n1000 61000 1\n");
   snprintf(path, sizeof path, "/proc/%d/uid_map", pid);
@@ -176,10 +206,12 @@ static int launch(char** command, unsigned serial) {
   must(write(cell.mapped[1], "x", 1), "maps");
   int status = 0;
   must(waitpid(pid, &status, 0), "wait");
+  reach(kReaped);
   for (int i = 0; i < kGroups; ++i) {
     close(cell.tasks[i]);
     for (int attempt = 0; rmdir(group[i]) < 0 && errno == EBUSY && attempt < 1000; ++attempt) usleep(50);
   }
+  reach(kGroupsGone);
   close(cell.mapped[0]);
   close(cell.mapped[1]);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
@@ -209,10 +241,29 @@ static int loop(unsigned runs, unsigned at_once, char** command) {
   return failed != 0;
 }
 
+static int steps(unsigned runs, char** command) {
+  g_times = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (g_times == MAP_FAILED) must(-1, "mmap");
+  for (unsigned i = 0; i < runs; ++i) {
+    g_network = CLONE_NEWNET;
+    if (launch(command, i) != 0) return 1;
+    for (int step = 1; step < kSteps; ++step)
+      printf("step %.1f %s\n", g_times[step] - g_times[step - 1], kStepNames[step]);
+    usleep(12000);
+    g_network = 0;
+    if (launch(command, i) != 0) return 1;
+    printf("step %.1f namespaces, without the network's\n", g_times[kCloned] - g_times[kGroupsMade]);
+    fflush(stdout);
+    usleep(12000);
+  }
+  return 0;
+}
+
 int main(int argc, char** argv) {
+  if (argc > 3 && strcmp(argv[1], "--steps") == 0) return steps((unsigned)atoi(argv[2]), argv + 3);
   if (argc > 4 && strcmp(argv[1], "--loop") == 0)
     return loop((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]), argv + 4);
   if (argc > 1 && argv[1][0] == '/') return launch(argv + 1, 0);
-  fprintf(stderr, "usage: bare [--loop RUNS AT_ONCE] COMMAND...\n");
+  fprintf(stderr, "usage: bare [--loop RUNS AT_ONCE | --steps RUNS] COMMAND...\n");
   return 2;
 }

@@ -102,6 +102,19 @@ def where_time_goes(cloche, rows, env, rounds):
     return {name: {step: summary(took)["median"] for step, took in found.items()} for name, found in steps.items()}
 
 
+def kernel_steps(bare, rounds):
+    """What each step of the bare launcher takes, in microseconds."""
+    if not bare:
+        return {}
+    text = subprocess.run([bare, "--steps", str(rounds), *rivals.GUEST], capture_output=True, text=True, check=True).stdout
+    steps = {}
+    for line in text.splitlines():
+        if line.startswith("step "):
+            _, took, name = line.split(" ", 2)
+            steps.setdefault(name, []).append(float(took))
+    return {name: summary(took)["median"] for name, took in steps.items()}
+
+
 def show(result):
     base = rivals.BASE if rivals.BASE in result["at_once"][1] else "plain /bin/echo"
     for at_once, rows in result["at_once"].items():
@@ -115,6 +128,8 @@ def show(result):
     cold = result["timing_us"][rivals.OURS_COLD]
     kept = result["timing_us"].get(rivals.OURS_KEEPER, {})
     names = [step for step in kept if step not in cold] + list(cold)
+    print_table("what the kernel alone takes, by the bare launcher (median µs)", ["step", "µs"],
+                [[name, f"{took:.0f}"] for name, took in result["kernel_us"].items()])
     print_table("where the time goes, by the report (median µs)", ["step", *result["timing_us"]],
                 [[step, *(f"{steps[step]:.0f}" if step in steps else "-" for steps in result["timing_us"].values())]
                  for step in names])
@@ -134,6 +149,8 @@ def run(programs, folder, rounds):
     ours = sum(len(at_once[rivals.OURS_KEEPER]["ms"]) for at_once in measured.values() if rivals.OURS_KEEPER in at_once)
     if sum(cells.values()) < ours:
         raise RuntimeError(f"the keeper served {cells} cells, but {ours} runs were to have one")
-    result = {"at_once": tabulate(measured, rows), "skipped": skipped, "served": cells, "timing_us": timing}
+    bare = rows.get(rivals.BARE, [None])[0]
+    result = {"at_once": tabulate(measured, rows), "skipped": skipped, "served": cells, "timing_us": timing,
+              "kernel_us": kernel_steps(bare, max(5, rounds // 2))}
     show(result)
     return result

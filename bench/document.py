@@ -40,6 +40,10 @@ def timing(results):
                  [[f"`{step}`", *(f"{way[step]:.0f}" if step in way else "" for way in ways.values())] for step in steps])
 
 
+def kernel(results):
+    return table(["step", "µs"], [[name, f"{took:.0f}"] for name, took in results["commands"]["kernel_us"].items()])
+
+
 def library(results):
     return table(["guest", "way", "median ms", "p25", "p95", "of posix_spawn", "runs/s, 8 at a time", "of posix_spawn"],
                  [[guest, way, *timed(r), f"{r['per_second']:.0f}" if r["per_second"] else "", f"{r['rate_ratio']:.2f}" if r["rate_ratio"] else ""]
@@ -63,7 +67,7 @@ def micro(results):
                                   if row.get("unit") == "ns"])
 
 
-WRITERS = {"facts": facts, "commands": commands, "timing": timing, "library": library, "memory": memory, "growth": growth,
+WRITERS = {"facts": facts, "commands": commands, "timing": timing, "kernel": kernel, "library": library, "memory": memory, "growth": growth,
            "micro": micro}
 
 

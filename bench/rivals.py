@@ -14,6 +14,7 @@ LINKS = {"/bin": "usr/bin", "/sbin": "usr/sbin", "/lib": "usr/lib", "/lib64": "u
 SCRATCH = ["/tmp", "/work", "/home/guest", "/dev/shm"]
 NAMES = ["bwrap", "nsjail", "firejail", "crun", "podman", "runsc"]
 BASE = "bwrap"  # of the ratios
+BARE = "bare launcher"
 OURS_COLD, OURS_KEEPER = "cloche run, cold", "cloche run, keeper"
 
 
@@ -106,9 +107,9 @@ def contestants(programs, cloche, folder):
     skipped = []
     bare = build_bare(programs, folder)
     if bare:
-        rows["bare launcher"] = [bare, *GUEST]
+        rows[BARE] = [bare, *GUEST]
     else:
-        skipped.append("bare launcher: needs root and cgroup v1")
+        skipped.append(f"{BARE}: needs root and cgroup v1")
     for name in NAMES:
         path = shutil.which(name)
         if not path:
