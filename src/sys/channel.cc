@@ -79,8 +79,7 @@ Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(item) + i * sizeof fd, sizeof fd);
         Fd owned(fd);
-        if (i == 0) received.fd = std::move(owned);
-        if (i == 1) received.second = std::move(owned);
+        if (i < 2) (i == 0 ? received.fd : received.second) = std::move(owned);
       }
     } else if (item->cmsg_type == SCM_CREDENTIALS) {
       ucred credentials{};

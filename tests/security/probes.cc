@@ -270,7 +270,7 @@ const std::vector<Probe>& table() {
   constexpr const char* kNoNamespaces = "tier 0 has no namespaces";
   static const Removal kNoTree = {"namespaces:pid", "cgroup"};
   static const Removal kNoTreeOnTierZero = {"subreaper", "cgroup", "init:kill"};
-  static const std::vector<Probe> probes = {
+  static const std::vector<Probe> kProbes = {
       {{.number = 6, .variant = "options_end", .no_process = kOneEngine, .removals = {{"dashes"}}},
        options_end_at_the_dashes},
       {{.number = 7, .removals = {{"init:errors"}}, .process_removals = {{"init:errors"}}}, exec_errors_are_explained},
@@ -308,7 +308,7 @@ const std::vector<Probe>& table() {
         .process_removals = {{}}},
        read_back_keeps_the_guest_from_starting},
   };
-  return probes;
+  return kProbes;
 }
 
 }  // namespace
