@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "report/utf8.h"
+#include "base/utf8.h"
 
 namespace cloche {
 namespace {
