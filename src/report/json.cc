@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "report/base64.h"
 #include "report/json_writer.h"
 #include "report/outcome_info.h"
-#include "report/utf8.h"
 
 namespace cloche {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "report/base64.h"
 #include "report/sample_reports.h"
-#include "report/utf8.h"
 
 namespace cloche {
 namespace {

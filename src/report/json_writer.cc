@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/utf8.h"
+#include "base/utf8.h"
 
 namespace cloche {
 namespace {

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "report/outcome_info.h"
 #include "report/sample_reports.h"
 #include "report/text.h"
-#include "report/utf8.h"
 
 namespace cloche {
 namespace {
