@@ -1,0 +1,178 @@
+#include "tree/apply.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "tree/carry_out.h"
+#include "tree/check.h"
+#include "tree/inspect.h"
+#include "tree/path_rules.h"
+#include "tree/staging.h"
+
+namespace cloche::tree {
+namespace {
+
+constexpr std::string_view kAsItWas = "the tree is as it was";
+
+void tell(const Options& options, const std::string& step) {
+  if (options.progress) options.progress(step);
+}
+
+// A descriptor of our own: the caller's may be O_PATH, which cannot be made durable.
+Result<Fd> open_root(int root) {
+  Fd own(::openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!own.valid()) return fail_errno(errno, "open the tree", "it is not a directory that can be read");
+  return own;
+}
+
+Status undo(CarryOut& work, const Staging& staging) {
+  CLOCHE_TRY(work.back());
+  return staging.advance(Stage::kUndoing, Stage::kDone);
+}
+
+// The old things are kept, and the next recover() tries again.
+Error not_undone(const Error& why, const Error& obstacle) {
+  Error error = obstacle;
+  error.message = "could not be undone: " + obstacle.message + "; undone because of: " + why.text();
+  error.hint = "clear the way and recover; old files are kept in " + std::string(kStagingName);
+  return error;
+}
+
+struct Outcome {
+  bool done = false;
+  Error why;  // where it was undone
+};
+
+// From a committed journal to the end, one way or the other.
+Result<Outcome> carry(int root, const Staging& staging, const Journal& journal, const Progress& progress) {
+  CarryOut work(root, staging, journal, progress);
+  const Status forward = work.forward();
+  if (forward) {
+    if (progress) progress("done");
+    CLOCHE_TRY(staging.advance(Stage::kCommitted, Stage::kDone));
+    return Outcome{true, {}};
+  }
+  if (progress) progress("undo");
+  CLOCHE_TRY(staging.advance(Stage::kCommitted, Stage::kUndoing));
+  if (auto undone = undo(work, staging); !undone) {
+    return std::unexpected(not_undone(forward.error(), undone.error()));
+  }
+  return Outcome{false, forward.error()};
+}
+
+Result<Recovered> recover_locked(int root, const Staging& staging, const Progress& progress) {
+  CLOCHE_TRY_ASSIGN(const Stage stage, staging.stage());
+  CLOCHE_TRY_ASSIGN(const Entries left, entries_of(staging.folder(), "."));
+  if (left == Entries::kNone) return Recovered{};
+  Recovered result{Recovery::kDiscarded, {}};
+  if (stage == Stage::kCommitted) {
+    CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
+    CLOCHE_TRY_ASSIGN(const Outcome outcome, carry(root, staging, journal, progress));
+    result.outcome = outcome.done ? Recovery::kFinished : Recovery::kRolledBack;
+    if (!outcome.done) result.reason = outcome.why.text();
+  } else if (stage == Stage::kUndoing) {
+    CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
+    CarryOut work(root, staging, journal, progress);
+    CLOCHE_TRY(undo(work, staging));
+    result = {Recovery::kRolledBack, "it was being undone when it was interrupted"};
+  }
+  CLOCHE_TRY(staging.clear(progress));
+  return result;
+}
+
+// The file whose bytes stay, where the change brings none.
+Result<Fd> present_content(int root, const Task& task) {
+  const bool needed = std::holds_alternative<std::monostate>(task.change->content) && task.entry.old_thing &&
+                      task.entry.old_thing->kind == FileKind::kRegular &&
+                      task.change->after->kind == FileKind::kRegular;
+  if (!needed) return Fd();
+  CLOCHE_TRY_ASSIGN(const Fd place, open_beneath(root, task.entry.path, O_PATH, Mounts::kRefuse));
+  return reopen_regular(place.get(), task.entry.path);
+}
+
+Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options) {
+  Journal journal;
+  for (Task& task : tasks) {
+    const std::size_t number = journal.size();
+    if (task.entry.puts()) {
+      tell(options, "stage " + printable(task.entry.path));
+      if (task.change == nullptr) {
+        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_directory(number, task.entry.new_thing->mode));
+      } else {
+        CLOCHE_TRY_ASSIGN(const Fd present, present_content(root, task));
+        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, present));
+      }
+    }
+    journal.push_back(std::move(task.entry));
+  }
+  return journal;
+}
+
+void count(const std::vector<Task>& tasks, Applied& applied) {
+  for (const Task& task : tasks) {
+    if (task.change == nullptr) {
+      applied.parents.push_back(task.entry.path);
+    } else if (!task.entry.new_thing) {
+      ++applied.deleted;
+    } else {
+      ++(task.entry.old_thing ? applied.modified : applied.added);
+    }
+  }
+}
+
+Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options) {
+  auto journal = stage_all(root, staging, tasks, options);
+  if (journal) {
+    tell(options, "commit");
+    if (auto committed = staging.commit(*journal); !committed) journal = std::unexpected(committed.error());
+  }
+  if (!journal) {
+    Error error = std::move(journal).error();
+    error.message += "; " + std::string(kAsItWas);
+    return std::unexpected(std::move(error));
+  }
+  CLOCHE_TRY_ASSIGN(Outcome outcome, carry(root, staging, *journal, options.progress));
+  if (outcome.done) return {};
+  outcome.why.message += "; everything was undone, and " + std::string(kAsItWas);
+  return std::unexpected(std::move(outcome.why));
+}
+
+Result<Applied> apply_locked(int root, const Staging& staging, std::span<const Change> changes,
+                             const Options& options) {
+  Applied applied;
+  CLOCHE_TRY_ASSIGN(applied.recovered, recover_locked(root, staging, options.progress));
+  CLOCHE_TRY_ASSIGN(Checked checked, check(root, changes, options));
+  applied.conflicts = std::move(checked.conflicts);
+  if (!checked.may_proceed) return applied;
+  count(checked.tasks, applied);
+  CLOCHE_TRY(stage_and_carry(root, staging, checked.tasks, options));
+  applied.applied = true;
+  return applied;
+}
+
+}  // namespace
+
+Result<Applied> apply(int root, std::span<const Change> changes, const Options& options) {
+  CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
+  CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kMake, options.progress));
+  auto result = apply_locked(own.get(), *staging, changes, options);
+  CLOCHE_TRY_ASSIGN(const Stage stage, staging->stage());
+  // A journal that could not be brought to its end stays for the next recover(). What cannot be tidied up now is
+  // tidied up by the next one, too: it changes nothing about what was done.
+  if (stage == Stage::kOpen || stage == Stage::kDone) (void)staging->discard(options.progress);
+  return result;
+}
+
+Result<Recovered> recover(int root, const Options& options) {
+  CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
+  CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kLeave, options.progress));
+  if (!staging) return Recovered{};
+  CLOCHE_TRY_ASSIGN(Recovered result, recover_locked(own.get(), *staging, options.progress));
+  CLOCHE_TRY(staging->discard(options.progress));
+  return result;
+}
+
+}  // namespace cloche::tree

@@ -1,0 +1,81 @@
+// Applying a proposal to a directory tree of the host: all of it or nothing, also across a crash.
+//
+// Who proposes is hostile, and so may be other processes that can write to the tree. Everything new is first made in
+// `.cloche-apply`, a private directory inside of the tree, and made durable; then a journal is renamed to its final
+// name, which is the moment of decision. What follows are renames only, each through a descriptor of the parent
+// directory: old things into the staging directory, new ones out of it. Whether a rename has been done is seen from
+// what lies in the staging directory, so the work can be taken up again at any point. What cannot be carried out is
+// undone, in the same way.
+//
+// New files belong to whoever applies; extended attributes and access lists of what is replaced are not carried over.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tree/change.h"
+
+namespace cloche::tree {
+
+struct Options {
+  // The proposal wins where the tree is not as it was; nothing that the proposal does not name is ever lost by it.
+  bool force = false;
+  // Also changes what why_protected() names.
+  bool allow_protected = false;
+  // Told the name of each step before it is taken: for progress, and for tests that end the process there.
+  std::function<void(std::string_view step)> progress;
+};
+
+enum class ConflictKind {
+  kChanged,          // the tree is not in the state that the proposal was made against; force overrides this alone
+  kNotEmpty,         // a directory that is to go holds things that the proposal does not delete
+  kParentNotFolder,  // a parent is a file or a link, and the proposal does not make it a directory
+  kProtected,        // see why_protected()
+};
+
+struct Conflict {
+  std::string path;
+  ConflictKind kind = ConflictKind::kChanged;
+  std::optional<FileState> expected;
+  std::optional<FileState> present;
+  std::string reason;  // one sentence
+};
+
+enum class Recovery {
+  kNothing,     // nothing was left
+  kDiscarded,   // it had not been decided, or was done but for the tidying up
+  kFinished,    // it had been decided, and is now carried out
+  kRolledBack,  // it could not be carried out; the tree is as it was
+};
+
+struct Recovered {
+  Recovery outcome = Recovery::kNothing;
+  std::string reason;  // why it was rolled back
+};
+
+struct Applied {
+  bool applied = false;             // false: there are conflicts, and nothing was changed
+  std::vector<Conflict> conflicts;  // with force also those that were overridden
+  std::size_t added = 0;
+  std::size_t modified = 0;
+  std::size_t deleted = 0;
+  Recovered recovered;               // what an earlier, interrupted application had left
+  std::vector<std::string> parents;  // directories that the proposal needed and did not name; made with 0755
+};
+
+// `root` is a descriptor of the tree's directory. What an interrupted application left is recovered first. An error
+// says whether the tree is as it was; a proposal that breaks a rule of its own is an error, too. Written tree::apply,
+// as std::apply is found by the arguments otherwise.
+Result<Applied> apply(int root, std::span<const Change> changes, const Options& options = {});
+
+// Ends what an interrupted application left: throws it away if it had not been decided, else carries it out, or undoes
+// it where that cannot be. A journal that cannot be trusted is an error, and everything stays as it is.
+Result<Recovered> recover(int root, const Options& options = {});
+
+}  // namespace cloche::tree

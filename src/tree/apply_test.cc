@@ -1,0 +1,231 @@
+#include "tree/apply.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "tree/check.h"
+#include "tree/test_support.h"
+
+namespace cloche::tree {
+namespace {
+
+void expect_error(const Result<Applied>& result, std::string_view words) {
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().text().find(words), std::string::npos) << result.error().text();
+}
+
+// The tree and nothing of ours.
+void expect_picture(const TempTree& tree, const Picture& wanted) { EXPECT_EQ(tree.picture(), wanted); }
+
+TEST(Apply, AddsModifiesAndDeletes) {
+  const TempTree tree;
+  tree.file("changed", "old", 0600);
+  tree.file("gone", "x");
+  tree.folder("empty");
+  tree.link("link", "a");
+  const auto result =
+      tree::apply(tree.fd(), proposal(add("new", "1", 0755), add("deep/er/file", "2"), add_folder("folder", 0711),
+                                      add_link("points", "/etc/passwd"), replace_now(tree, add("changed", "new", 0640)),
+                                      remove_now(tree, "gone"), remove_now(tree, "empty"),
+                                      replace_now(tree, add_link("link", "b"))));
+  expect_applied(result);
+  EXPECT_EQ(result->added, 4u);
+  EXPECT_EQ(result->modified, 2u);
+  EXPECT_EQ(result->deleted, 2u);
+  EXPECT_EQ(result->parents, (std::vector<std::string>{"deep", "deep/er"}));
+  expect_picture(tree, {{"new", "file 493 1"},
+                        {"deep", "directory 493"},
+                        {"deep/er", "directory 493"},
+                        {"deep/er/file", "file 420 2"},
+                        {"folder", "directory 457"},
+                        {"points", "link /etc/passwd"},
+                        {"changed", "file 416 new"},
+                        {"link", "link b"}});
+}
+
+TEST(Apply, AnEmptyProposalChangesNothing) {
+  const TempTree tree;
+  tree.file("a", "x");
+  const Picture before = tree.picture();
+  expect_applied(tree::apply(tree.fd(), {}));
+  expect_picture(tree, before);
+}
+
+TEST(Apply, KindsChangeIntoEachOther) {
+  const TempTree tree;
+  tree.file("file", "x");
+  tree.folder("folder");
+  tree.file("folder/inside", "y");
+  tree.link("link", tree.victim());
+  const auto changes =
+      proposal(replace_now(tree, add_folder("file")), add("file/below", "1"), remove_now(tree, "folder/inside"),
+               replace_now(tree, add("folder", "2")), replace_now(tree, add_folder("link")), add("link/below", "3"));
+  expect_applied(tree::apply(tree.fd(), changes));
+  expect_picture(tree, {{"file", "directory 493"},
+                        {"file/below", "file 420 1"},
+                        {"folder", "file 420 2"},
+                        {"link", "directory 493"},
+                        {"link/below", "file 420 3"}});
+  EXPECT_TRUE(tree.victim_picture().empty());
+}
+
+TEST(Apply, ContentComesFromADescriptorToo) {
+  const TempTree tree;
+  const std::string bytes(300'000, 'z');
+  auto file = sys::make_memfd("content", bytes);
+  ASSERT_TRUE(file);
+  std::vector<Change> changes;
+  changes.push_back({"a", std::nullopt, regular_state(bytes, 0644), std::move(*file)});
+  expect_applied(tree::apply(tree.fd(), changes));
+  EXPECT_EQ(bytes_of(tree.path("a")), bytes);
+}
+
+TEST(Apply, ContentThatIsNotTheStatedOneIsRefused) {
+  const TempTree tree;
+  for (const char* other : {"other", "longer than it", ""}) {
+    std::vector<Change> changes = proposal(add("a", "right"), add("b", "x"));
+    changes[0].content = std::string(other);
+    expect_error(tree::apply(tree.fd(), changes), "digest");
+    auto file = sys::make_memfd("content", other);
+    changes[0].content = std::move(*file);
+    expect_error(tree::apply(tree.fd(), changes), "digest");
+  }
+  std::vector<Change> changes = proposal(add("a", "right"));
+  changes[0].content = Fd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  expect_error(tree::apply(tree.fd(), changes), "not a regular file");
+  changes[0].content = std::monostate();
+  expect_error(tree::apply(tree.fd(), changes), "no content");
+  expect_picture(tree, {});
+}
+
+TEST(Apply, AModeAloneChangesWithoutContent) {
+  const TempTree tree;
+  tree.file("script", "run me", 0644);
+  tree.folder("folder", 0755);
+  std::vector<Change> changes =
+      proposal(replace_now(tree, add("script", "run me", 0755)), replace_now(tree, add_folder("folder", 0700)));
+  changes[0].content = std::monostate();
+  expect_applied(tree::apply(tree.fd(), changes));
+  expect_picture(tree, {{"script", "file 493 run me"}, {"folder", "directory 448"}});
+}
+
+TEST(Apply, SetIdAndStickyBitsAreDropped) {
+  const TempTree tree;
+  std::vector<Change> changes = proposal(add("a", "x"), add_folder("d"));
+  changes[0].after->mode = 0106755;
+  changes[1].after->mode = 0043777;
+  expect_applied(tree::apply(tree.fd(), changes));
+  expect_picture(tree, {{"a", "file 493 x"}, {"d", "directory 511"}});
+}
+
+TEST(Apply, TheHostsOwnBitsOfADirectoryStay) {
+  const TempTree tree;
+  tree.folder("shared", 01777);
+  expect_applied(tree::apply(tree.fd(), proposal(replace_now(tree, add_folder("shared", 0755)))));
+  expect_picture(tree, {{"shared", "directory 1005"}});  // 01755
+}
+
+TEST(Apply, FilesGoIntoDirectoriesThatEndUpWithoutRights) {
+  const TempTree tree;
+  tree.folder("now_closed", 0755);
+  tree.folder("now_open", 0555);
+  tree.folder("goes", 0555);
+  expect_applied(tree::apply(
+      tree.fd(),
+      proposal(add_folder("closed", 0500), add("closed/file", "1", 0400),
+               replace_now(tree, add_folder("now_closed", 0500)), add("now_closed/file", "2"),
+               replace_now(tree, add_folder("now_open", 0755)), add("now_open/file", "3"), remove_now(tree, "goes"))));
+  expect_picture(tree, {{"closed", "directory 320"},
+                        {"closed/file", "file 256 1"},
+                        {"now_closed", "directory 320"},
+                        {"now_closed/file", "file 420 2"},
+                        {"now_open", "directory 493"},
+                        {"now_open/file", "file 420 3"}});
+}
+
+TEST(Apply, AHardLinkedFileIsReplacedAndNotWrittenThrough) {
+  const TempTree tree;
+  tree.file("f", "old", 0600);
+  ASSERT_EQ(::link(tree.path("f").c_str(), tree.victim("other").c_str()), 0);
+  expect_applied(tree::apply(tree.fd(), proposal(replace_now(tree, add("f", "new", 0644)))));
+  EXPECT_EQ(bytes_of(tree.path("f")), "new");
+  EXPECT_EQ(tree.victim_picture(), (Picture{{"other", "file 384 old"}}));
+}
+
+TEST(Apply, ALinkIsReplacedAndNotFollowed) {
+  const TempTree tree;
+  std::ofstream(tree.victim("target")) << "victim";
+  tree.link("l", tree.victim("target"));
+  expect_applied(tree::apply(tree.fd(), proposal(replace_now(tree, add("l", "new")))));
+  expect_picture(tree, {{"l", "file 420 new"}});
+  EXPECT_EQ(bytes_of(tree.victim("target")), "victim");
+}
+
+TEST(Apply, AProposalThatBreaksItsOwnRulesIsAnError) {
+  const TempTree tree;
+  tree.file("f", "x");
+  const Picture before = tree.picture();
+  expect_error(tree::apply(tree.fd(), proposal(add("../victim/x", "x"))), "\"..\"");
+  expect_error(tree::apply(tree.fd(), proposal(add(".cloche-apply/x", "x"))), "applying itself");
+  expect_error(tree::apply(tree.fd(), proposal(add("a", "1"), add("a", "2"))), "twice");
+  expect_error(tree::apply(tree.fd(), proposal(add("a", "1"), add("a/b", "2"))), "no directory");
+  expect_error(tree::apply(tree.fd(), proposal(add_link("a", "."), add("a/b/c", "2"))), "no directory");
+  expect_error(tree::apply(tree.fd(), proposal(remove_now(tree, "f"), add("f/b", "2"))), "no directory");
+  expect_error(tree::apply(tree.fd(), proposal(add_link("l", ""))), "target");
+  expect_error(tree::apply(tree.fd(), proposal(add_link("l", std::string("a\0b", 3)))), "target");
+  std::vector<Change> changes = proposal(add("a", "1"));
+  changes[0].after->kind = FileKind::kOther;
+  expect_error(tree::apply(tree.fd(), changes), "only files");
+  changes[0].after.reset();
+  expect_error(tree::apply(tree.fd(), changes), "neither");
+  expect_picture(tree, before);
+}
+
+TEST(Apply, NothingIsChangedBehindAMount) {
+  const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto checked = check(root.get(), proposal(add("proc/cloche", "x")), {});
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().errno_value, EXDEV);
+}
+
+TEST(Apply, ASecondApplicationToTheSameTreeIsToldSo) {
+  const TempTree tree;
+  int refused = 0;
+  Options options;
+  options.progress = [&](std::string_view step) {
+    if (step != "commit") return;
+    const auto second = tree::apply(tree.fd(), proposal(add("b", "2")));
+    const auto recovery = recover(tree.fd());
+    ASSERT_FALSE(second);
+    ASSERT_FALSE(recovery);
+    EXPECT_EQ(second.error().code, ErrorCode::kRefused);
+    EXPECT_NE(second.error().text().find("under way"), std::string::npos);
+    ++refused;
+  };
+  expect_applied(tree::apply(tree.fd(), proposal(add("a", "1")), options));
+  EXPECT_EQ(refused, 1);
+  expect_picture(tree, {{"a", "file 420 1"}});
+}
+
+TEST(Apply, FiveThousandFilesInManyDirectories) {
+  const TempTree tree;
+  std::vector<Change> changes;
+  for (int i = 0; i < 5000; ++i) {
+    changes.push_back(add("d" + std::to_string(i % 100) + "/f" + std::to_string(i), std::to_string(i)));
+  }
+  const auto result = tree::apply(tree.fd(), changes);
+  expect_applied(result);
+  EXPECT_EQ(result->parents.size(), 100u);
+  EXPECT_EQ(tree.picture().size(), 5100u);
+  EXPECT_EQ(bytes_of(tree.path("d99/f4999")), "4999");
+  std::vector<Change> removal;
+  for (const auto& change : changes) removal.push_back({change.path, change.after, std::nullopt, {}});
+  for (int i = 0; i < 100; ++i) removal.push_back(remove_now(tree, "d" + std::to_string(i)));
+  expect_applied(tree::apply(tree.fd(), removal));
+  expect_picture(tree, {});
+}
+
+}  // namespace
+}  // namespace cloche::tree

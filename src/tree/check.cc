@@ -1,0 +1,197 @@
+#include "tree/check.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "tree/inspect.h"
+#include "tree/path_rules.h"
+#include "tree/protected_names.h"
+
+namespace cloche::tree {
+namespace {
+
+constexpr mode_t kParentMode = 0755;
+constexpr std::size_t kMaxTarget = 4095;
+
+bool is_directory(const std::optional<FileState>& state) { return state && state->kind == FileKind::kDirectory; }
+
+std::unexpected<Error> wrong(const std::string& path, std::string message) {
+  return fail(ErrorCode::kInvalidInput, "proposal for " + printable(path), std::move(message));
+}
+
+Status check_change(const Change& change) {
+  CLOCHE_TRY(check_path(change.path));
+  if (!change.before && !change.after) return wrong(change.path, "it states neither what was nor what shall be");
+  if (!change.after) return {};
+  if (change.after->kind == FileKind::kOther) {
+    return wrong(change.path, "only files, directories and symbolic links can be made");
+  }
+  if (change.after->kind != FileKind::kSymlink) return {};
+  const std::string& target = change.after->target;
+  if (target.empty() || target.size() > kMaxTarget || target.find('\0') != std::string::npos) {
+    return wrong(change.path, "the link's target is empty, too long or has a NUL byte");
+  }
+  return {};
+}
+
+class Checker {
+ public:
+  Checker(int root, const Options& options) : root_(root), options_(options) {}
+
+  Result<Checked> run(std::span<const Change> changes) {
+    if (changes.size() > kMaxEntries) {
+      return fail(ErrorCode::kInvalidInput, "proposal", "it has more than 100000 changes", "apply it in parts");
+    }
+    for (const Change& change : changes) {
+      CLOCHE_TRY(check_change(change));
+      if (!by_path_.emplace(change.path, &change).second) return wrong(change.path, "it is named twice");
+    }
+    for (const auto& [path, change] : by_path_) CLOCHE_TRY(check_one(*change));
+    for (auto& [path, task] : tasks_) checked_.tasks.push_back(std::move(task));
+    if (checked_.tasks.size() > kMaxEntries) {
+      return fail(ErrorCode::kInvalidInput, "proposal", "it needs more than 100000 changes", "apply it in parts");
+    }
+    return std::move(checked_);
+  }
+
+ private:
+  enum class Parents {
+    kReal,     // directories all the way, now
+    kMissing,  // not there yet, or not a directory yet
+    kBlocked,  // something else is there and stays: a conflict, noted
+  };
+
+  void conflict(Conflict found) {
+    const bool overridden = (found.kind == ConflictKind::kChanged && options_.force) ||
+                            (found.kind == ConflictKind::kProtected && options_.allow_protected);
+    if (!overridden) checked_.may_proceed = false;
+    checked_.conflicts.push_back(std::move(found));
+  }
+
+  Status check_one(const Change& change) {
+    const FileKind kind = change.after ? change.after->kind : change.before->kind;
+    if (auto reason = why_protected(change.path, kind)) {
+      conflict({change.path, ConflictKind::kProtected, change.before, {}, std::move(*reason)});
+    }
+    CLOCHE_TRY_ASSIGN(const Parents parents, check_parents(change));
+    if (parents == Parents::kBlocked) return {};
+    std::optional<Seen> seen;
+    if (parents == Parents::kReal) {
+      CLOCHE_TRY_ASSIGN(seen, look(root_, change.path, Mounts::kRefuse));
+    }
+    std::optional<FileState> present;
+    if (seen) present = seen->state;
+    if (!agree(change.before, present)) {
+      conflict({change.path, ConflictKind::kChanged, change.before, present,
+                "the tree is not as it was when the proposal was made"});
+    }
+    if (is_directory(present) && !is_directory(change.after)) CLOCHE_TRY(check_goes(change));
+    add_task(change, seen);
+    return {};
+  }
+
+  // Every directory above: those that the proposal changes by what they shall be, the others by what they are.
+  Result<Parents> check_parents(const Change& change) {
+    Parents result = Parents::kReal;
+    for (std::size_t slash = change.path.find('/'); slash != std::string::npos;
+         slash = change.path.find('/', slash + 1)) {
+      const std::string parent = change.path.substr(0, slash);
+      const auto named = by_path_.find(parent);
+      if (named != by_path_.end() && change.after && !is_directory(named->second->after)) {
+        return wrong(change.path, printable(parent) + " shall be no directory, and so there is no place for it");
+      }
+      std::optional<FileKind> now;
+      if (result == Parents::kReal) {
+        CLOCHE_TRY_ASSIGN(now, kind_now(parent));
+      }
+      if (now == FileKind::kDirectory) continue;
+      if (now && named == by_path_.end()) {
+        conflict({change.path,
+                  ConflictKind::kParentNotFolder,
+                  change.before,
+                  {},
+                  printable(parent) + " is " + std::string(to_string(*now)) + " and not a directory"});
+        return Parents::kBlocked;
+      }
+      result = Parents::kMissing;
+      if (named == by_path_.end() && change.after) need_parent(parent);
+    }
+    return result;
+  }
+
+  Result<std::optional<FileKind>> kind_now(const std::string& path) {
+    if (const auto known = kinds_.find(path); known != kinds_.end()) return known->second;
+    auto opened = open_beneath(root_, path, O_PATH, Mounts::kRefuse);
+    if (!opened) {
+      const int error = opened.error().errno_value;
+      if (error != ENOENT && error != ENOTDIR) return std::unexpected(std::move(opened).error());
+      return kinds_[path] = std::nullopt;
+    }
+    struct stat st{};
+    if (::fstat(opened->get(), &st) != 0) {
+      return fail_errno(errno, "inspect " + printable(path), "could not be inspected");
+    }
+    return kinds_[path] = kind_of(st);
+  }
+
+  void need_parent(const std::string& path) {
+    Task& task = tasks_[path];
+    task.entry.path = path;
+    task.entry.new_thing = Thing{FileKind::kDirectory, kParentMode, {}};
+  }
+
+  // A directory that is to go: everything in it must go by the proposal's own words.
+  Status check_goes(const Change& change) {
+    const std::string step = "list " + printable(change.path);
+    CLOCHE_TRY_ASSIGN(Fd fd, open_beneath(root_, change.path, O_RDONLY | O_DIRECTORY, Mounts::kRefuse));
+    const std::unique_ptr<DIR, int (*)(DIR*)> list(::fdopendir(fd.get()), &::closedir);
+    if (list == nullptr) return fail_errno(errno, step, "the directory could not be read");
+    (void)fd.release();
+    errno = 0;
+    while (const struct dirent* entry = ::readdir(list.get())) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      const auto named = by_path_.find(change.path + "/" + name);
+      if (named != by_path_.end() && !named->second->after) continue;
+      conflict({change.path,
+                ConflictKind::kNotEmpty,
+                change.before,
+                {},
+                "the directory holds " + printable(name) + ", which the proposal does not delete"});
+      return {};
+    }
+    if (errno != 0) return fail_errno(errno, step, "the directory could not be read");
+    return {};
+  }
+
+  void add_task(const Change& change, const std::optional<Seen>& seen) {
+    // With force: what shall go and is gone.
+    if (!seen && !change.after) return;
+    Task& task = tasks_[change.path];
+    task.change = &change;
+    task.entry.path = change.path;
+    if (seen) task.entry.old_thing = Thing{seen->state.kind, seen->whole_mode, seen->identity};
+    if (change.after) task.entry.new_thing = Thing{change.after->kind, change.after->mode & 0777, {}};
+  }
+
+  int root_;
+  const Options& options_;
+  std::map<std::string, const Change*> by_path_;
+  std::map<std::string, std::optional<FileKind>> kinds_;  // of parents, now; nothing: not there
+  std::map<std::string, Task> tasks_;
+  Checked checked_;
+};
+
+}  // namespace
+
+Result<Checked> check(int root, std::span<const Change> changes, const Options& options) {
+  return Checker(root, options).run(changes);
+}
+
+}  // namespace cloche::tree

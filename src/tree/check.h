@@ -1,0 +1,27 @@
+// The proposal held against its own rules and against the tree as it is; nothing is written.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "tree/apply.h"
+#include "tree/journal.h"
+
+namespace cloche::tree {
+
+// One place to be changed. What the new thing is, is known when it has been staged.
+struct Task {
+  Entry entry;
+  const Change* change = nullptr;  // null: a directory that other places need
+};
+
+struct Checked {
+  std::vector<Conflict> conflicts;
+  std::vector<Task> tasks;  // ordered by path
+  bool may_proceed = true;  // no conflicts but those that the options override
+};
+
+Result<Checked> check(int root, std::span<const Change> changes, const Options& options);
+
+}  // namespace cloche::tree

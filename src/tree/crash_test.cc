@@ -1,0 +1,238 @@
+// The process ends at every step in turn: after recover() the tree is the old one or the new one, and nothing is left.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "tree/apply.h"
+#include "tree/test_support.h"
+
+namespace cloche::tree {
+namespace {
+
+// A tree with something of everything, and a proposal that changes all of it.
+void build(const TempTree& tree) {
+  tree.file("changed", "old", 0600);
+  tree.file("gone", "old");
+  tree.link("link", "old");
+  tree.folder("emptied");
+  tree.file("emptied/one", "1");
+  tree.folder("becomes_file");
+  tree.file("becomes_file/inside", "2");
+  tree.file("becomes_folder", "3");
+  tree.folder("stays", 0755);
+  tree.file("stays/kept", "4");
+  tree.folder("opens", 0755);
+  tree.file("opens/gone", "5");
+  ASSERT_EQ(::chmod(tree.path("opens").c_str(), 0555), 0);
+  ASSERT_EQ(::chmod(tree.path("emptied").c_str(), 0555), 0);
+}
+
+std::vector<Change> changes_for(const TempTree& tree) {
+  return proposal(replace_now(tree, add("changed", "new", 0644)), remove_now(tree, "gone"),
+                  replace_now(tree, add_link("link", "new")), remove_now(tree, "emptied"),
+                  remove_now(tree, "emptied/one"), remove_now(tree, "becomes_file/inside"),
+                  replace_now(tree, add("becomes_file", "file")), replace_now(tree, add_folder("becomes_folder", 0000)),
+                  add("becomes_folder/inside", "new"), add_folder("becomes_folder/deep", 0500),
+                  add("becomes_folder/deep/x", "new"), replace_now(tree, add_folder("stays", 0500)),
+                  add("stays/new", "new"), replace_now(tree, add_folder("opens", 0755)), remove_now(tree, "opens/gone"),
+                  add("above/new", "new"), add("zlast", "new"));
+}
+
+// Runs `work` in a child that ends at step `stop_at`, as if by kill -9. True: it came to its end before.
+using Work = std::function<void(const Options&)>;
+bool comes_to_its_end(int stop_at, const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int step = 0;
+    Options options;
+    options.progress = [&](std::string_view) {
+      if (step++ == stop_at) ::_exit(1);
+    };
+    work(options);
+    ::_exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status) == 0;
+}
+
+std::vector<std::string> steps_of(const Work& work) {
+  std::vector<std::string> steps;
+  Options options;
+  options.progress = [&](std::string_view step) { steps.emplace_back(step); };
+  work(options);
+  return steps;
+}
+
+struct Expectation {
+  Picture old_picture;
+  Picture new_picture;
+  std::vector<std::string> steps;
+  int commit = 0;  // the step that decides
+};
+
+Expectation expectation() {
+  Expectation expected;
+  const TempTree tree(quick_place());
+  build(tree);
+  expected.old_picture = tree.picture();
+  const auto changes = changes_for(tree);
+  expected.steps = steps_of([&](const Options& options) { expect_applied(tree::apply(tree.fd(), changes, options)); });
+  expected.new_picture = tree.picture();
+  expected.commit = static_cast<int>(std::ranges::find(expected.steps, std::string("commit")) - expected.steps.begin());
+  return expected;
+}
+
+void expect_whole(const TempTree& tree, const Picture& wanted, const std::string& where) {
+  EXPECT_EQ(tree.picture(), wanted) << where;
+  EXPECT_FALSE(tree.staging_exists()) << where;
+}
+
+TEST(Crash, AtEveryStepTheTreeEndsUpOldOrNew) {
+  const Expectation expected = expectation();
+  ASSERT_NE(expected.old_picture, expected.new_picture);
+  ASSERT_GT(expected.steps.size(), 50u);
+  for (int stop = 0; stop < static_cast<int>(expected.steps.size()); ++stop) {
+    const TempTree tree(quick_place());
+    build(tree);
+    const auto changes = changes_for(tree);
+    ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
+    const auto recovered = recover(tree.fd());
+    ASSERT_TRUE(recovered) << recovered.error().text();
+    EXPECT_NE(recovered->outcome, Recovery::kRolledBack) << recovered->reason;
+    expect_whole(tree, stop <= expected.commit ? expected.old_picture : expected.new_picture, expected.steps[stop]);
+  }
+}
+
+TEST(Crash, InTheMiddleOfARecoveryTheNextOneEndsIt) {
+  const Expectation expected = expectation();
+  const int size = static_cast<int>(expected.steps.size());
+  for (int stop = expected.commit + 1; stop < size; stop += 4) {
+    for (int again = 0;; again += 3) {
+      const TempTree tree(quick_place());
+      build(tree);
+      const auto changes = changes_for(tree);
+      ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
+      const bool ended = comes_to_its_end(again, [&](const Options& o) { (void)recover(tree.fd(), o); });
+      const auto recovered = recover(tree.fd());
+      ASSERT_TRUE(recovered) << recovered.error().text();
+      expect_whole(tree, expected.new_picture, expected.steps[stop] + ", then " + std::to_string(again));
+      if (ended) break;
+    }
+  }
+}
+
+// Something new lies where the last file shall go: everything is undone, also when that is interrupted.
+TEST(Crash, WhileUndoingTheOldTreeComesBack) {
+  Picture old_picture;
+  const auto spoil = [](const TempTree& tree, const Options& options) {
+    Options spoiling;
+    spoiling.progress = [&](std::string_view step) {
+      if (step == "put zlast") std::ofstream(tree.path("zlast")) << "mine";
+      if (options.progress) options.progress(step);
+    };
+    return spoiling;
+  };
+  std::vector<std::string> steps;
+  {
+    const TempTree tree(quick_place());
+    build(tree);
+    old_picture = tree.picture();
+    const auto changes = changes_for(tree);
+    steps = steps_of([&](const Options& options) {
+      const auto result = tree::apply(tree.fd(), changes, spoil(tree, options));
+      ASSERT_FALSE(result);
+      EXPECT_EQ(result.error().errno_value, EEXIST);
+      EXPECT_NE(result.error().text().find("as it was"), std::string::npos) << result.error().text();
+    });
+    old_picture["zlast"] = "file 420 mine";
+    expect_whole(tree, old_picture, "uninterrupted");
+  }
+  const int first = static_cast<int>(std::ranges::find(steps, std::string("put zlast")) - steps.begin());
+  ASSERT_LT(first, static_cast<int>(steps.size()));
+  for (int stop = first; stop < static_cast<int>(steps.size()); ++stop) {
+    const TempTree tree(quick_place());
+    build(tree);
+    const auto changes = changes_for(tree);
+    ASSERT_FALSE(
+        comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, spoil(tree, o)); }));
+    const auto recovered = recover(tree.fd());
+    ASSERT_TRUE(recovered) << recovered.error().text();
+    expect_whole(tree, old_picture, steps[stop]);
+  }
+}
+
+// All is in place and has its mode when the process ends; then somebody puts another directory where a new one is, so
+// that the recovery has to undo, out of directories that are closed to their owner by now.
+TEST(Crash, ALateRecoveryUndoesWhatWasAsGoodAsDone) {
+  const Expectation expected = expectation();
+  const int settle =
+      static_cast<int>(std::ranges::find(expected.steps, std::string("settle")) - expected.steps.begin());
+  const TempTree tree(quick_place());
+  build(tree);
+  const auto changes = changes_for(tree);
+  ASSERT_FALSE(comes_to_its_end(settle, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
+  fs::remove_all(tree.path("above"));
+  tree.folder("above");
+  tree.file("above/mine", "mine");
+  const auto recovered = recover(tree.fd());
+  ASSERT_TRUE(recovered) << recovered.error().text();
+  EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
+  Picture wanted = expected.old_picture;
+  wanted["above"] = "directory 493";
+  wanted["above/mine"] = "file 420 mine";
+  expect_whole(tree, wanted, "late");
+}
+
+TEST(Crash, TheNextApplicationRecoversByItself) {
+  const TempTree tree(quick_place());
+  tree.file("a", "old");
+  const auto first = proposal(replace_now(tree, add("a", "new")), add("b", "new"));
+  ASSERT_FALSE(comes_to_its_end(6, [&](const Options& o) { (void)tree::apply(tree.fd(), first, o); }));
+  ASSERT_TRUE(tree.staging_exists());
+  Options force;
+  force.force = true;
+  const auto second = tree::apply(tree.fd(), proposal(add("c", "new")), force);
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_EQ(second->recovered.outcome, Recovery::kFinished);
+  expect_whole(tree, {{"a", "file 420 new"}, {"b", "file 420 new"}, {"c", "file 420 new"}}, "second");
+}
+
+// The user goes on working after the crash; the recovery comes late and must not take that away.
+TEST(Crash, AFileThatWasEditedSinceIsNotLostByALateRecovery) {
+  const TempTree tree(quick_place());
+  tree.file("a", "old");
+  tree.file("b", "old");
+  const auto changes = proposal(replace_now(tree, add("a", "new")), replace_now(tree, add("b", "new")));
+  int stop = 0;
+  std::vector<std::string> steps;
+  {
+    const TempTree other(quick_place());
+    other.file("a", "old");
+    other.file("b", "old");
+    steps = steps_of([&](const Options& o) { expect_applied(tree::apply(other.fd(), changes, o)); });
+  }
+  stop = static_cast<int>(std::ranges::find(steps, std::string("take a")) - steps.begin());
+  ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
+  tree.file("a", "edited since");
+  const auto recovered = recover(tree.fd());
+  ASSERT_TRUE(recovered) << recovered.error().text();
+  EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
+  EXPECT_NE(recovered->reason.find("changed by somebody else"), std::string::npos) << recovered->reason;
+  expect_whole(tree, {{"a", "file 420 edited since"}, {"b", "file 420 old"}}, "late");
+}
+
+TEST(Crash, NothingToRecoverIsNoError) {
+  const TempTree tree;
+  const auto recovered = recover(tree.fd());
+  ASSERT_TRUE(recovered);
+  EXPECT_EQ(recovered->outcome, Recovery::kNothing);
+}
+
+}  // namespace
+}  // namespace cloche::tree

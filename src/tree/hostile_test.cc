@@ -1,0 +1,277 @@
+// Another process of the machine works against the application: it plants links, swaps directories, writes journals.
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "tree/apply.h"
+#include "tree/journal.h"
+#include "tree/test_support.h"
+
+namespace cloche::tree {
+namespace {
+
+using std::chrono::steady_clock;
+
+void exchange(const std::string& one, const std::string& other) {
+  (void)::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
+}
+
+// What the proposal names, in the same state as in the tree: a step that goes astray finds what it looks for.
+void bait(const TempTree& tree) {
+  fs::create_directories(tree.victim("deep/folder"));
+  for (const char* name : {"deep/changed", "deep/gone"}) std::ofstream(tree.victim(name)) << "old";
+}
+
+std::vector<Change> inside(const std::string& folder) {
+  const auto old_state = regular_state("old", 0644);
+  std::vector<Change> changes = proposal(add(folder + "/added", "new"), add(folder + "/changed", "new"),
+                                         Change{folder + "/gone", old_state, std::nullopt, {}});
+  changes[1].before = old_state;
+  changes.push_back({folder + "/folder", directory_state(0755), directory_state(0700), {}});
+  return changes;
+}
+
+void fill(const TempTree& tree, const std::string& folder) {
+  tree.file(folder + "/changed", "old");
+  tree.file(folder + "/gone", "old");
+  (void)::unlink(tree.path(folder + "/added").c_str());
+  (void)::mkdir(tree.path(folder + "/folder").c_str(), 0755);
+  (void)::chmod(tree.path(folder + "/folder").c_str(), 0755);
+}
+
+// The links are relative: an absolute one starts at the host's root, which is often another mount and refused as such.
+TEST(Hostile, AParentThatIsSwappedForALinkLeadsNowhere) {
+  const TempTree tree(quick_place());
+  bait(tree);
+  const Picture victim = tree.victim_picture();
+  tree.folder("a");
+  tree.folder("a/deep");
+  tree.link("b", "../victim");
+  std::atomic<bool> stop = false;
+  std::atomic<bool> pause = false;
+  std::atomic<bool> paused = false;
+  std::thread swapper([&] {
+    std::minstd_rand random(1);
+    while (!stop) {
+      paused = pause.load();
+      if (!paused) exchange(tree.path("a"), tree.path("b"));
+      // As often as there are steps, more or less: who swaps quicker is never found in time.
+      const auto until = steady_clock::now() + std::chrono::microseconds(random() % 60);
+      while (steady_clock::now() < until) continue;
+    }
+  });
+  // A second adversary that is sure to come in between the steps, however the threads are scheduled.
+  std::minstd_rand random(2);
+  Options options;
+  options.progress = [&](std::string_view) {
+    if (random() % 8 == 0) exchange(tree.path("a"), tree.path("b"));
+  };
+  int applied = 0;
+  int failed = 0;
+  const auto end = steady_clock::now() + std::chrono::seconds(4);
+  for (int round = 0; round < 3000 && steady_clock::now() < end; ++round) {
+    pause = true;
+    while (!paused) std::this_thread::yield();
+    if (fs::is_symlink(tree.path("a"))) exchange(tree.path("a"), tree.path("b"));
+    (void)recover(tree.fd());
+    fill(tree, "a/deep");
+    pause = false;
+    const auto result = tree::apply(tree.fd(), inside("a/deep"), options);
+    ++(result && result->applied ? applied : failed);
+    EXPECT_EQ(tree.victim_picture(), victim) << "round " << round;
+    if (testing::Test::HasFailure()) break;
+  }
+  stop = true;
+  swapper.join();
+  RecordProperty("applied", applied);
+  RecordProperty("failed", failed);
+  if (fs::is_symlink(tree.path("a"))) exchange(tree.path("a"), tree.path("b"));
+  ASSERT_TRUE(recover(tree.fd()));
+  EXPECT_FALSE(tree.staging_exists());
+  EXPECT_EQ(tree.victim_picture(), victim);
+}
+
+TEST(Hostile, AFileThatIsSwappedForALinkIsNotWrittenThrough) {
+  const TempTree tree(quick_place());
+  std::ofstream(tree.victim("target")) << "victim";
+  const Picture victim = tree.victim_picture();
+  tree.link("link", tree.victim("target"));
+  tree.file("a", "old");
+  std::atomic<bool> stop = false;
+  std::thread swapper([&] {
+    while (!stop) exchange(tree.path("a"), tree.path("link"));
+  });
+  Options force;
+  force.force = true;
+  const auto end = steady_clock::now() + std::chrono::seconds(2);
+  for (int round = 0; round < 2000 && steady_clock::now() < end; ++round) {
+    (void)tree::apply(tree.fd(), proposal(add("a", "new " + std::to_string(round))), force);
+    EXPECT_EQ(tree.victim_picture(), victim) << "round " << round;
+    if (testing::Test::HasFailure()) break;
+    // Both are needed for a swap.
+    if (!fs::is_symlink(tree.path("a")) && !fs::is_symlink(tree.path("link"))) {
+      fs::remove(tree.path("link"));
+      tree.link("link", tree.victim("target"));
+    }
+  }
+  stop = true;
+  swapper.join();
+}
+
+// At each step of carrying out: the parent becomes a link, and everything is undone once it is back.
+TEST(Hostile, AParentThatBecomesALinkInBetweenIsUndone) {
+  for (const std::string at : {"take a/deep/gone", "take a/deep/changed", "put a/deep/added", "put a/deep/changed"}) {
+    const TempTree tree(quick_place());
+    bait(tree);
+    tree.folder("a");
+    tree.folder("a/deep");
+    tree.link("b", "../victim");
+    fill(tree, "a/deep");
+    const Picture before = tree.picture();
+    const Picture victim = tree.victim_picture();
+    Options options;
+    options.progress = [&](std::string_view step) {
+      if (step == at || step == "undo") exchange(tree.path("a"), tree.path("b"));
+    };
+    const auto result = tree::apply(tree.fd(), inside("a/deep"), options);
+    ASSERT_FALSE(result) << at;
+    EXPECT_EQ(result.error().errno_value, ELOOP) << result.error().text();
+    EXPECT_NE(result.error().text().find("as it was"), std::string::npos);
+    EXPECT_EQ(tree.picture(), before) << at;
+    EXPECT_EQ(tree.victim_picture(), victim);
+  }
+}
+
+// As long as the link stays there is no way back, but nothing is lost: the journal waits.
+TEST(Hostile, WhatCannotBeUndoneYetIsUndoneLater) {
+  const TempTree tree(quick_place());
+  tree.folder("a");
+  tree.link("b", "../victim");
+  fill(tree, "a");
+  const Picture before = tree.picture();
+  Options options;
+  options.progress = [&](std::string_view step) {
+    if (step == "put a/added") exchange(tree.path("a"), tree.path("b"));
+  };
+  const auto result = tree::apply(tree.fd(), inside("a"), options);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().text().find("could not be undone"), std::string::npos) << result.error().text();
+  EXPECT_TRUE(tree.staging_exists());
+  EXPECT_FALSE(recover(tree.fd()));
+  exchange(tree.path("a"), tree.path("b"));
+  const auto recovered = recover(tree.fd());
+  ASSERT_TRUE(recovered) << recovered.error().text();
+  EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
+  EXPECT_EQ(tree.picture(), before);
+  EXPECT_TRUE(tree.victim_picture().empty());
+}
+
+TEST(Hostile, AFileThatAppearsInADirectoryThatGoesIsKept) {
+  const TempTree tree(quick_place());
+  tree.folder("d");
+  Options options;
+  options.progress = [&](std::string_view step) {
+    if (step == "take d") tree.file("d/mine", "x");
+  };
+  const auto result = tree::apply(tree.fd(), proposal(remove_now(tree, "d"), add("z", "1")), options);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(tree.picture(), (Picture{{"d", "directory 493"}, {"d/mine", "file 420 x"}}));
+}
+
+// What others made of new things before those were undone is theirs.
+TEST(Hostile, UndoingTakesAwayNothingThatOthersUse) {
+  const TempTree tree(quick_place());
+  Options options;
+  options.progress = [&](std::string_view step) {
+    if (step != "put z") return;
+    tree.file("added", "edited");
+    tree.file("folder/mine", "mine");
+    tree.file("z", "mine");
+  };
+  ASSERT_FALSE(tree::apply(tree.fd(),
+                           proposal(add("added", "new"), add_folder("folder"), add("folder/new", "new"), add("z", "1")),
+                           options));
+  EXPECT_EQ(tree.picture(), (Picture{{"added", "file 420 edited"},
+                                     {"folder", "directory 493"},
+                                     {"folder/mine", "file 420 mine"},
+                                     {"z", "file 420 mine"}}));
+}
+
+TEST(Hostile, AFileThatIsExchangedAfterTheCheckIsPutBack) {
+  const TempTree tree(quick_place());
+  tree.file("a", "old");
+  Options options;
+  options.progress = [&](std::string_view step) {
+    if (step == "take a") tree.file("a", "other");
+  };
+  const auto result = tree::apply(tree.fd(), proposal(replace_now(tree, add("a", "new"))), options);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().text().find("changed by somebody else"), std::string::npos) << result.error().text();
+  EXPECT_EQ(tree.picture(), (Picture{{"a", "file 420 other"}}));
+}
+
+TEST(Hostile, AStagingDirectoryThatIsNotOursIsNotUsed) {
+  const auto refuses = [](const TempTree& tree) {
+    const Picture before = tree.picture();
+    EXPECT_FALSE(tree::apply(tree.fd(), proposal(add("a", "1"))));
+    EXPECT_FALSE(recover(tree.fd()));
+    EXPECT_EQ(tree.picture(), before);
+    EXPECT_TRUE(tree.victim_picture().empty());
+  };
+  const TempTree linked;
+  linked.link(".cloche-apply", linked.victim());
+  ASSERT_EQ(::chmod(linked.victim().c_str(), 0700), 0);
+  refuses(linked);
+  const TempTree file;
+  file.file(".cloche-apply", "x");
+  refuses(file);
+  const TempTree open;
+  open.folder(".cloche-apply", 0755);
+  refuses(open);
+}
+
+void plant(const TempTree& tree, const std::string& journal) {
+  tree.folder(".cloche-apply", 0700);
+  tree.file(".cloche-apply/journal", journal);
+  tree.file(".cloche-apply/n0", "planted");
+}
+
+TEST(Hostile, AJournalThatLeadsOutIsNotFollowedAndNothingIsThrownAway) {
+  const Thing file{FileKind::kRegular, 0644, {}};
+  for (const char* path : {"../victim/x", "/tmp/cloche-tree-never", "a/../../victim/x"}) {
+    const TempTree tree;
+    plant(tree, encode_journal({{path, std::nullopt, file}}));
+    tree.file(".cloche-apply/o0", "somebody's old file");
+    EXPECT_FALSE(recover(tree.fd()));
+    EXPECT_FALSE(tree::apply(tree.fd(), proposal(add("a", "1"))));
+    EXPECT_TRUE(tree.victim_picture().empty());
+    EXPECT_EQ(bytes_of(tree.path(".cloche-apply/o0")), "somebody's old file");
+  }
+}
+
+TEST(Hostile, AJournalThatNamesALinksInsideIsRolledBack) {
+  const TempTree tree;
+  tree.link("l", tree.victim());
+  plant(tree, encode_journal({{"l/x", std::nullopt, Thing{FileKind::kRegular, 0644, {}}}}));
+  const auto recovered = recover(tree.fd());
+  ASSERT_TRUE(recovered) << recovered.error().text();
+  EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
+  EXPECT_TRUE(tree.victim_picture().empty());
+  EXPECT_FALSE(tree.staging_exists());
+}
+
+TEST(Hostile, AJournalThatIsAFifoIsNotWaitedFor) {
+  const TempTree tree;
+  tree.folder(".cloche-apply", 0700);
+  ASSERT_EQ(::mkfifo(tree.path(".cloche-apply/journal").c_str(), 0600), 0);
+  EXPECT_FALSE(recover(tree.fd()));
+}
+
+}  // namespace
+}  // namespace cloche::tree

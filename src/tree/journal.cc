@@ -1,0 +1,141 @@
+#include "tree/journal.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "sys/sha256.h"
+#include "tree/path_rules.h"
+
+namespace cloche::tree {
+namespace {
+
+constexpr std::string_view kMagic = "cloche-apply 1\n";
+constexpr std::uint8_t kHasOld = 1;
+constexpr std::uint8_t kHasNew = 2;
+
+void put_number(std::string& bytes, std::uint64_t number) {
+  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
+}
+
+void put_thing(std::string& bytes, const Thing& thing) {
+  put_number(bytes, static_cast<std::uint64_t>(thing.kind));
+  put_number(bytes, thing.mode);
+  put_number(bytes, thing.identity.inode);
+  put_number(bytes, thing.identity.size);
+  put_number(bytes, static_cast<std::uint64_t>(thing.identity.seconds));
+  put_number(bytes, static_cast<std::uint64_t>(thing.identity.nanoseconds));
+}
+
+// Takes values off the front; after the first that does not fit everything is zero and good() is false.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  std::string_view take(std::uint64_t size) {
+    if (size > bytes_.size()) {
+      good_ = false;
+      bytes_ = {};
+      return {};
+    }
+    const std::string_view front = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return front;
+  }
+
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    const std::string_view front = take(8);
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      value |= std::uint64_t{static_cast<unsigned char>(front[i])} << (8 * i);
+    }
+    return value;
+  }
+
+  // Refuses what is larger than it may be, so that nothing is cut on the way into a narrower type.
+  std::uint64_t number_up_to(std::uint64_t limit) {
+    const std::uint64_t value = number();
+    if (value <= limit) return value;
+    good_ = false;
+    return 0;
+  }
+
+  bool good() const { return good_; }
+  bool at_end() const { return good_ && bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+  bool good_ = true;
+};
+
+Thing take_thing(Reader& reader, mode_t highest_mode) {
+  Thing thing;
+  thing.kind = static_cast<FileKind>(reader.number_up_to(static_cast<std::uint64_t>(FileKind::kOther)));
+  thing.mode = static_cast<mode_t>(reader.number_up_to(highest_mode));
+  thing.identity.inode = reader.number();
+  thing.identity.size = reader.number();
+  thing.identity.seconds = static_cast<std::int64_t>(reader.number());
+  thing.identity.nanoseconds = static_cast<std::int64_t>(reader.number());
+  return thing;
+}
+
+std::unexpected<Error> untrusted(std::string message) {
+  return fail(ErrorCode::kInvalidInput, "journal", std::move(message),
+              "look into " + std::string(kStagingName) + ": files named o… there are old ones; then remove it");
+}
+
+Result<Entry> take_entry(Reader& reader) {
+  Entry entry;
+  entry.path = reader.take(reader.number_up_to(kMaxPath));
+  const std::uint64_t has = reader.number_up_to(kHasOld | kHasNew);
+  if ((has & kHasOld) != 0) entry.old_thing = take_thing(reader, 07777);
+  // Nothing that is put in place has set-id or sticky bits.
+  if ((has & kHasNew) != 0) entry.new_thing = take_thing(reader, 0777);
+  if (!reader.good() || has == 0) return untrusted("the journal is damaged");
+  if (entry.new_thing && entry.new_thing->kind == FileKind::kOther) {
+    return untrusted("the journal puts something in place that is neither file, directory nor link");
+  }
+  CLOCHE_TRY(check_path(entry.path));
+  return entry;
+}
+
+}  // namespace
+
+std::string encode_journal(const Journal& journal) {
+  std::string bytes(kMagic);
+  put_number(bytes, journal.size());
+  for (const Entry& entry : journal) {
+    put_number(bytes, entry.path.size());
+    bytes += entry.path;
+    put_number(bytes, (entry.old_thing ? kHasOld : 0u) | (entry.new_thing ? kHasNew : 0u));
+    if (entry.old_thing) put_thing(bytes, *entry.old_thing);
+    if (entry.new_thing) put_thing(bytes, *entry.new_thing);
+  }
+  const sys::Digest digest = sys::sha256(bytes);
+  bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return bytes;
+}
+
+Result<Journal> decode_journal(std::string_view bytes) {
+  constexpr std::size_t kDigestSize = sizeof(sys::Digest);
+  if (bytes.size() < kMagic.size() + kDigestSize || !bytes.starts_with(kMagic)) {
+    return untrusted("the journal is not one of this version");
+  }
+  const std::string_view body = bytes.substr(0, bytes.size() - kDigestSize);
+  // Against a disk that lost a part of it; who tampers can write a digest, too.
+  const sys::Digest digest = sys::sha256(body);
+  if (std::memcmp(digest.data(), bytes.data() + body.size(), kDigestSize) != 0) {
+    return untrusted("the journal is damaged");
+  }
+  Reader reader(body.substr(kMagic.size()));
+  const std::uint64_t count = reader.number_up_to(kMaxEntries);
+  Journal journal;
+  for (std::uint64_t i = 0; i < count && reader.good(); ++i) {
+    CLOCHE_TRY_ASSIGN(Entry entry, take_entry(reader));
+    if (!journal.empty() && journal.back().path >= entry.path) return untrusted("the journal is not in order");
+    journal.push_back(std::move(entry));
+  }
+  if (!reader.at_end()) return untrusted("the journal is damaged");
+  return journal;
+}
+
+}  // namespace cloche::tree

@@ -1,0 +1,50 @@
+// The journal: what is to be done, written down before it is begun. It is read back after a crash, by which time
+// anyone may have written into it: what is accepted names places below the tree only, each once, in order.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tree/place.h"
+
+namespace cloche::tree {
+
+inline constexpr std::size_t kMaxEntries = 100'000;
+inline constexpr std::size_t kMaxJournalBytes = std::size_t{64} * 1024 * 1024;
+
+struct Thing {
+  FileKind kind = FileKind::kOther;
+  mode_t mode = 0;
+  Identity identity;
+
+  bool operator==(const Thing&) const = default;
+};
+
+// One place: what was there when it was checked, and what has been staged for it. The names of both in the staging
+// directory follow from the entry's number.
+struct Entry {
+  std::string path;
+  std::optional<Thing> old_thing;
+  std::optional<Thing> new_thing;
+
+  // A directory that stays and changes its mode.
+  bool only_mode() const {
+    return old_thing && new_thing && old_thing->kind == FileKind::kDirectory && new_thing->kind == FileKind::kDirectory;
+  }
+  bool takes() const { return old_thing && !only_mode(); }
+  bool puts() const { return new_thing && !only_mode(); }
+
+  bool operator==(const Entry&) const = default;
+};
+
+// Ordered by path, so that a directory comes before what is in it.
+using Journal = std::vector<Entry>;
+
+std::string encode_journal(const Journal& journal);
+Result<Journal> decode_journal(std::string_view bytes);
+
+}  // namespace cloche::tree

@@ -1,0 +1,140 @@
+#include "tree/protected_names.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tree/file_names.h"
+
+namespace cloche::tree {
+namespace {
+
+bool is_protected(std::string_view path, FileKind kind = FileKind::kRegular) {
+  return why_protected(path, kind).has_value();
+}
+
+TEST(ProtectedNames, WhatRunsByItselfIsProtectedAtAnyDepth) {
+  for (const char* path : {".git/hooks/pre-commit",
+                           ".git/hooks",
+                           ".git/config",
+                           ".git/config.worktree",
+                           ".git/modules/sub/config",
+                           ".git/modules/sub/hooks/post-checkout",
+                           ".git/worktrees/w/config.worktree",
+                           ".git/commondir",
+                           ".git",
+                           ".bashrc",
+                           ".bash_profile",
+                           ".profile",
+                           ".zshrc",
+                           ".zshenv",
+                           ".zprofile",
+                           ".kshrc",
+                           ".config/fish/config.fish",
+                           ".config/fish/conf.d/x.fish",
+                           ".ssh/authorized_keys",
+                           ".ssh",
+                           ".gnupg/gpg.conf",
+                           ".vscode/tasks.json",
+                           ".vscode/settings.json",
+                           ".vscode/launch.json",
+                           ".idea/workspace.xml",
+                           ".idea/a/b",
+                           ".vimrc",
+                           ".exrc",
+                           ".nvimrc",
+                           ".emacs",
+                           ".dir-locals.el",
+                           ".envrc",
+                           ".npmrc",
+                           ".pypirc",
+                           ".netrc",
+                           "crontab",
+                           "cron.d/x",
+                           "crontabs/root",
+                           ".config/autostart/x.desktop",
+                           ".config/systemd/user/x.service"}) {
+    EXPECT_TRUE(is_protected(path)) << path;
+    EXPECT_TRUE(is_protected("deep/below/" + std::string(path))) << path;
+  }
+}
+
+TEST(ProtectedNames, OrdinaryFilesAreNot) {
+  for (const char* path : {"Makefile",
+                           "a/Makefile",
+                           "src/main.cc",
+                           ".gitignore",
+                           ".gitmodules",
+                           ".gitattributes",
+                           ".github/workflows/x.yml",
+                           ".git/HEAD",
+                           ".git/objects/ab/cdef",
+                           ".git/refs/heads/main",
+                           "config",
+                           "hooks/x",
+                           "git/hooks/x",
+                           "bashrc",
+                           ".bashrc.md",
+                           ".vscode/extensions.json",
+                           "tasks.json",
+                           ".config/x",
+                           "autostart/x",
+                           "ssh/x",
+                           "gi",
+                           "fish/conf.d/x"}) {
+    EXPECT_FALSE(is_protected(path)) << path;
+  }
+  EXPECT_FALSE(is_protected(".git", FileKind::kDirectory));
+  EXPECT_FALSE(is_protected(".vscode", FileKind::kDirectory));
+}
+
+TEST(ProtectedNames, ALinkInPlaceOfAProtectedPathsParentIsProtected) {
+  for (const char* path : {".git", ".git/modules", ".vscode", ".config", ".config/autostart", "x/.config/systemd"}) {
+    EXPECT_TRUE(is_protected(path, FileKind::kSymlink)) << path;
+  }
+  EXPECT_FALSE(is_protected("docs", FileKind::kSymlink));
+  EXPECT_FALSE(is_protected("a/latest", FileKind::kSymlink));
+}
+
+TEST(ProtectedNames, OtherSpellingsThatSomeFileSystemTakesForTheSameAreSeen) {
+  for (const char* path : {".GIT/config",
+                           ".Git/HOOKS/x",
+                           ".git./config",
+                           ".git /config",
+                           ".git . ./config",
+                           "git~1/config",
+                           "GIT~1/hooks/x",
+                           ".g\xe2\x80\x8cit/config",
+                           ".gi\xe2\x80\x8dt/config",
+                           "\xef\xbb\xbf.git/config",
+                           ".git\xe2\x81\xaf/config",
+                           ".git/conf\xe2\x80\xaaig",
+                           ".git::$INDEX_ALLOCATION/config",
+                           ".git/config:x",
+                           ".git/con\xef\xac\x81g",
+                           ".\xc5\xbfsh/x",
+                           ".\xc3\x9fh/x",
+                           ".BashRC",
+                           ".bashrc.",
+                           ".ba\xc2\xadshrc",
+                           ".VSCode/Tasks.JSON"}) {
+    EXPECT_TRUE(is_protected(path)) << path;
+  }
+}
+
+TEST(ProtectedNames, BytesThatAreNoTextAreLeftAsTheyAre) {
+  EXPECT_EQ(plain_name("\xff\xfe"), "\xff\xfe");
+  EXPECT_EQ(plain_name("\xe2\x80"), "\xe2\x80");
+  EXPECT_EQ(plain_name("\xc3\xa4"), "\xc3\xa4");
+  EXPECT_EQ(plain_name(""), "");
+  // One ignorable code point inside the bytes of another.
+  EXPECT_EQ(plain_name("\xe2\xe2\x80\x8c\x80\x8c.git"), ".git");
+}
+
+TEST(ProtectedNames, TheReasonIsASentenceForPeople) {
+  EXPECT_EQ(why_protected(".git/hooks/pre-commit", FileKind::kRegular), "git runs it");
+  EXPECT_EQ(why_protected("a/.bashrc", FileKind::kRegular), "shells run it when they start");
+}
+
+}  // namespace
+}  // namespace cloche::tree

@@ -1,0 +1,64 @@
+// The staging directory: new things (n0, n1, …), old things (o0, o1, …) and the journal, whose name tells how far the
+// work has come. It is ours alone: owner and mode are checked, and a lock keeps other applications out.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "tree/change.h"
+#include "tree/journal.h"
+
+namespace cloche::tree {
+
+using Progress = std::function<void(std::string_view step)>;
+
+// Up to so many files or directories are made durable one by one; for more the whole file system is asked once.
+inline constexpr std::size_t kSyncedEach = 64;
+
+enum class Stage {
+  kOpen,       // not decided
+  kCommitted,  // to be carried out
+  kUndoing,    // to be undone
+  kDone,       // to be tidied up
+};
+
+class Staging {
+ public:
+  enum class Missing { kMake, kLeave };
+  // Opens and locks it; nothing where there is none and none shall be made.
+  static Result<std::optional<Staging>> open(int root, Missing missing, const Progress& progress);
+
+  int folder() const { return folder_.get(); }
+
+  static std::string new_name(std::size_t number) { return "n" + std::to_string(number); }
+  static std::string old_name(std::size_t number) { return "o" + std::to_string(number); }
+  Result<bool> holds(const std::string& name) const;
+
+  // Makes the new thing of this number and says what it is. `present` is the file whose bytes are kept where the change
+  // brings none.
+  Result<Thing> make_directory(std::size_t number, mode_t mode) const;
+  Result<Thing> make_new(std::size_t number, const Change& change, const Fd& present) const;
+
+  // Writes the journal; everything is on the disk before and after it gets its name.
+  Status commit(const Journal& journal) const;
+  Result<Stage> stage() const;
+  Result<Journal> journal(Stage stage) const;
+  Status advance(Stage from, Stage to) const;
+
+  // Everything in it goes, in any order: it is called where no journal is in force.
+  Status clear(const Progress& progress) const;
+  // And then the directory itself.
+  Status discard(const Progress& progress) const;
+
+ private:
+  Staging(int root, Fd folder) : root_(root), folder_(std::move(folder)) {}
+
+  int root_;
+  Fd folder_;
+};
+
+}  // namespace cloche::tree

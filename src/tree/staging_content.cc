@@ -1,0 +1,113 @@
+// The part of the staging directory that makes new things in it.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <variant>
+#include <vector>
+
+#include "sys/sha256.h"
+#include "tree/path_rules.h"
+#include "tree/staging.h"
+
+namespace cloche::tree {
+namespace {
+
+constexpr mode_t kRights = 0777;
+
+std::unexpected<Error> cannot_stage(const std::string& path, std::string message) {
+  return fail_errno(errno, "stage " + printable(path), std::move(message));
+}
+
+std::unexpected<Error> differs(const std::string& path) {
+  return fail(ErrorCode::kInvalidInput, "stage " + printable(path),
+              "the content is not the one that the proposal states by size and digest");
+}
+
+Status write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return cannot_stage(path, "could not be written");
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+// Copies what the state says and not a byte more: the source may be growing.
+Status copy_file(int from, int to, const FileState& state, const std::string& path) {
+  struct stat st{};
+  if (::fstat(from, &st) != 0 || !S_ISREG(st.st_mode)) {
+    return fail(ErrorCode::kInvalidInput, "stage " + printable(path), "the content is not a regular file");
+  }
+  sys::Sha256 hash;
+  std::vector<char> chunk(std::size_t{64} * 1024);
+  for (std::uint64_t at = 0; at < state.size;) {
+    const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), state.size - at));
+    const ssize_t n = ::pread(from, chunk.data(), want, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return cannot_stage(path, "its content could not be read");
+    if (n == 0) return differs(path);
+    const std::string_view piece(chunk.data(), static_cast<std::size_t>(n));
+    hash.update(piece);
+    CLOCHE_TRY(write_all(to, piece, path));
+    at += piece.size();
+  }
+  if (static_cast<std::uint64_t>(st.st_size) != state.size || hash.finish() != state.digest) return differs(path);
+  return {};
+}
+
+Status fill(int fd, const Change& change, const Fd& present) {
+  const FileState& state = *change.after;
+  if (const auto* text = std::get_if<std::string>(&change.content)) {
+    if (text->size() != state.size || sys::sha256(*text) != state.digest) return differs(change.path);
+    return write_all(fd, *text, change.path);
+  }
+  const auto* source = std::get_if<Fd>(&change.content);
+  if (source == nullptr) source = &present;
+  if (!source->valid()) {
+    return fail(ErrorCode::kInvalidInput, "stage " + printable(change.path), "the proposal brings no content for it");
+  }
+  return copy_file(source->get(), fd, state, change.path);
+}
+
+Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std::string& path) {
+  struct stat st{};
+  if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
+    return cannot_stage(path, "could not be inspected");
+  return Thing{kind_of(st), mode, identity_of(st)};
+}
+
+}  // namespace
+
+Result<Thing> Staging::make_directory(std::size_t number, mode_t mode) const {
+  const std::string name = new_name(number);
+  // Its own mode comes last, when everything is in it.
+  if (::mkdirat(folder(), name.c_str(), 0700) != 0 ||
+      ::fchmodat(folder(), name.c_str(), (mode & kRights) | 0700, 0) != 0) {
+    return cannot_stage(name, "the directory could not be made");
+  }
+  return staged(folder(), name, mode & kRights, name);
+}
+
+Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Fd& present) const {
+  const std::string name = new_name(number);
+  const FileState& state = *change.after;
+  if (state.kind == FileKind::kDirectory) return make_directory(number, state.mode);
+  if (state.kind == FileKind::kSymlink) {
+    if (::symlinkat(state.target.c_str(), folder(), name.c_str()) != 0) {
+      return cannot_stage(change.path, "the link could not be made");
+    }
+    return staged(folder(), name, kRights, change.path);
+  }
+  const Fd file(::openat(folder(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return cannot_stage(change.path, "could not be made");
+  CLOCHE_TRY(fill(file.get(), change, present));
+  if (::fchmod(file.get(), state.mode & kRights) != 0) return cannot_stage(change.path, "its mode could not be set");
+  if (number < kSyncedEach && ::fsync(file.get()) != 0) return cannot_stage(change.path, "could not be made durable");
+  return staged(folder(), name, state.mode & kRights, change.path);
+}
+
+}  // namespace cloche::tree
