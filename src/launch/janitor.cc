@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "sys/channel.h"
@@ -110,10 +111,12 @@ Janitor::~Janitor() {
   if (!process_.pidfd.valid()) return;
   process_.control.reset();
   if (process_.memory) process_.memory->theirs.reset();
+  // Somebody else's run may go on for hours, and the janitor with it.
+  const bool lent = std::ranges::any_of(known_, [](const auto& entry) { return entry.second == Kind::kInUse; });
   pollfd ended{process_.pidfd.get(), POLLIN, 0};
-  while (::poll(&ended, 1, 12'000) < 0 && errno == EINTR) {
+  while (::poll(&ended, 1, lent ? 1'000 : 12'000) < 0 && errno == EINTR) {
   }
-  if (!try_reap(process_)) process_.pidfd.reset();
+  if (const auto reaped = try_reap(process_); !reaped || !*reaped) process_.pidfd.reset();
 }
 
 }  // namespace cloche

@@ -151,6 +151,38 @@ TEST_F(JanitorTest, OneThatWasKilledHoldsNobodyUpAndIsReplaced) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(15));
 }
 
+TEST_F(JanitorTest, OneThatWaitsForSomebodyElsesRunOutlivesTheEngine) {
+  const std::string controller = "/sys/fs/cgroup/pids";
+  if (::access((controller + "/cgroup.clone_children").c_str(), F_OK) != 0 ||
+      ::access((controller + "/cgroup.procs").c_str(), W_OK) != 0) {
+    GTEST_SKIP() << "fact: no writable cgroup v1 controller 'pids'";
+  }
+  const std::string group = controller + "/cloche-lent-" + std::to_string(::getpid());
+  pid_t member = -1;
+  {
+    Janitor janitor(kInit);
+    ASSERT_TRUE(janitor.watch(Janitor::Kind::kCgroup, {group}));
+    ASSERT_EQ(::mkdir(group.c_str(), 0755), 0);
+    member = ::fork();
+    if (member == 0) {
+      ::close_range(3, ~0u, 0);
+      ::alarm(60);
+      for (;;) ::pause();
+    }
+    ASSERT_GT(member, 1);
+    ASSERT_TRUE(sys::write_file(group + "/cgroup.procs", std::to_string(member)));
+    janitor.lend({group});
+  }
+  ASSERT_TRUE(fs::exists(group)) << "a run that goes on lost its group";
+  ASSERT_EQ(::kill(member, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(member, nullptr, 0), member);
+  EXPECT_TRUE(vanishes(group)) << "the janitor did not live to see the end of the run";
+  (void)::rmdir(group.c_str());
+  // Nobody waited for it; it has nothing more to do.
+  while (::waitpid(-1, nullptr, __WALL) > 0) {
+  }
+}
+
 TEST_F(JanitorTest, WhatWasForgottenIsLeftAlone) {
   const std::string kept = root_ + "/kept";
   const std::string gone = root_ + "/gone";
