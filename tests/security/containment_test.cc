@@ -91,9 +91,8 @@ void add_removed(const Case& c, Lane lane, Cellar cellar, const std::string& suf
 const bool kRegistered = [] {
   for (const Case& c : cases()) {
     for (const auto& [lane, cellar] : places_of(c)) {
-      testing::RegisterTest(
-          "Containment", test_name(c, lane, cellar).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-          [&c, lane = lane, cellar = cellar]() -> testing::Test* { return new HeldTest(c, lane, cellar); });
+      testing::RegisterTest("Containment", test_name(c, lane, cellar).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [&c, at = lane, in = cellar]() -> testing::Test* { return new HeldTest(c, at, in); });
       int count = 0;
       for (const Removal& removal : removals_on(c, lane, cellar)) {
         add_removed(c, lane, cellar, fmt::format("_{}", ++count), removal);

@@ -32,6 +32,8 @@ bool without(const char* word) {
 
 }  // namespace
 
+// The linker wants these names, and the kernel takes every pointer for a number.
+// NOLINTBEGIN(readability-identifier-naming,performance-no-int-to-ptr)
 extern "C" {
 
 long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
@@ -109,3 +111,4 @@ void wrap_fail_step(int32_t step, int error) {
 }
 
 }  // namespace cloche::init
+// NOLINTEND(readability-identifier-naming,performance-no-int-to-ptr)

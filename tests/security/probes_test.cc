@@ -34,7 +34,8 @@ class ProbeTest : public testing::Test {
   Removal without_;
 };
 
-void add(const char* suite, const std::string& name, const Probe& probe, Lane lane, Cellar cellar, Removal without) {
+void add(const char* suite, const std::string& name, const Probe& probe, Lane lane, Cellar cellar,
+         const Removal& without) {
   testing::RegisterTest(
       suite, name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
       [&probe, lane, cellar, without]() -> testing::Test* { return new ProbeTest(probe, lane, cellar, without); });

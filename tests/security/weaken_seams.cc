@@ -37,7 +37,7 @@ std::vector<std::string>& words() {
 
 // What exec would hand on.
 const std::vector<int>& inheritable_descriptors() {
-  static const std::vector<int> found = [] {
+  static const std::vector<int> kFound = [] {
     std::vector<int> out;
     for (int fd = 4; fd < 1024; ++fd) {
       const int flags = ::fcntl(fd, F_GETFD);
@@ -45,7 +45,7 @@ const std::vector<int>& inheritable_descriptors() {
     }
     return out;
   }();
-  return found;
+  return kFound;
 }
 
 }  // namespace
@@ -133,6 +133,8 @@ Status wrap_send_go(const Plan& plan, Cell& cell) {
 }  // namespace cloche
 
 // ---- the C library
+// The linker wants these names, and the kernel takes every pointer for a number.
+// NOLINTBEGIN(readability-identifier-naming,performance-no-int-to-ptr)
 extern "C" {
 
 using cloche::security::without;
@@ -194,3 +196,4 @@ int __wrap_getresgid(gid_t* real, gid_t* effective, gid_t* saved) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming,performance-no-int-to-ptr)
