@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -19,7 +20,12 @@
 
 namespace cloche::support {
 
-inline constexpr const char* kInit = CLOCHE_BINARY_DIR "/cloche-init";
+// Beside the keeper; in another place where the build's own is out of reach (tests/as_an_ordinary_user).
+inline const std::string kInitPath = [] {
+  const char* place = std::getenv("CLOCHE_TEST_DIR");
+  return std::string(place != nullptr ? place : CLOCHE_BINARY_DIR) + "/cloche-init";
+}();
+inline const char* const kInit = kInitPath.c_str();
 
 // Best effort, because an ordinary user on a machine without delegated cgroups is a user, too.
 inline PolicyBuilder builder() {
