@@ -48,7 +48,7 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
                          HeadStart head, Clock::time_point asked, const Fd& cancel) {
-  const HostFacts host = probe_for(policy);
+  const HostFacts host = probe_for(policy, request.home);
   RunWiring wiring;
   wiring.asked = asked;
   wiring.cancel_fd = cancel.get();

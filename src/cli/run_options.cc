@@ -49,6 +49,13 @@ constexpr auto kPolicy = std::to_array<OptionSpec>({
     {"--read", 'r', "PATH", "The guest may read this file or directory", {}, Times::kMany},
     {"--write", 'w', "PATH", "The guest may change it; written through to the host", {}, Times::kMany},
     {"--exec", 'x', "PATH", "The guest may read and execute it", {}, Times::kMany},
+    {"--workspace",
+     'W',
+     "DIR",
+     "The guest may change this directory as it likes, and it stays as it is: see cloche diff and apply",
+     {},
+     Times::kMany},
+    {"--workspace-mode", 0, "MODE", "How: overlay, copy, or auto", "workspace.mode"},
     {"--env", 'e', "NAME=VALUE", "Sets a variable for the guest", {}, Times::kMany},
     {"--pass", 0, "NAME", "Passes a variable of ours, or PREFIX_*", {}, Times::kMany},
     {"--cwd", 'C', "PATH", "Working directory inside the cell", "cwd"},
@@ -119,7 +126,8 @@ Status read_lists(RunArgs& args) {
     auto* const list = name == "--read"    ? &args.read
                        : name == "--write" ? &args.write
                        : name == "--exec"  ? &args.exec
-                                           : nullptr;
+                       : name == "--workspace" ? &args.workspaces
+                                               : nullptr;
     if (list != nullptr) {
       CLOCHE_TRY_ASSIGN(std::string path, existing_path(given));
       list->push_back(std::move(path));
@@ -186,6 +194,7 @@ Status apply_flags(Policy& policy, const RunArgs& args) {
   append(policy.files.read, args.read);
   append(policy.files.write, args.write);
   append(policy.files.exec, args.exec);
+  append(policy.workspace.path, args.workspaces);
   append(policy.env.pass, args.pass);
   for (const auto& [name, value] : args.set) policy.env.set[name] = value;
   return {};

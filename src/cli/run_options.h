@@ -23,6 +23,7 @@ struct RunArgs {
   std::vector<std::string> read;  // real paths
   std::vector<std::string> write;
   std::vector<std::string> exec;
+  std::vector<std::string> workspaces;
   std::map<std::string, std::string> set;  // --env
   std::vector<std::string> pass;
 
@@ -41,6 +42,6 @@ Result<Policy> make_policy(const RunArgs& args, const Environment& env);
 Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
 
 // The fast probe, and what this policy alone needs to know beyond it.
-HostFacts probe_for(const Policy& policy);
+HostFacts probe_for(const Policy& policy, const std::string& home);
 
 }  // namespace cloche::cli

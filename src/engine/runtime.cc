@@ -141,7 +141,7 @@ Result<std::shared_ptr<const Plan>> Runtime::State::plan_for(const Job& job) {
   }
   CLOCHE_TRY_ASSIGN(const Request request, to_request(job));
   HostFacts facts = host;
-  complete_facts(facts, policy);
+  complete_facts(facts, policy, request.home);
   CLOCHE_TRY_ASSIGN(Plan made, make_plan(policy, request, facts));
   auto plan = std::make_shared<const Plan>(std::move(made));
   if (is_program(job)) plans.keep(job.policy, job.request, environ, plan);

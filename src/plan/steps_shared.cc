@@ -47,6 +47,10 @@ std::vector<std::string> expand_home(const std::vector<std::string>& paths, cons
   return out;
 }
 
+bool lies_below(const std::string& path, const std::string& folder) {
+  return path.size() > folder.size() && path.starts_with(folder) && (folder == "/" || path[folder.size()] == '/');
+}
+
 Step landlock_rule(std::string path, std::uint64_t access) {
   return {.kind = StepKind::kLandlockRule, .serves = Guarantee::kFileAccess, .a = std::move(path), .x = access};
 }
@@ -152,7 +156,9 @@ void add_tail(Plan& plan, const StepContext& context) {
   add_rlimits(plan, context);
   plan.steps.push_back({.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
   add_walls(plan, context, view_rules(context), "/.cloche");
-  add_exec(plan, context.policy.cwd);
+  // Whoever works on a directory starts in it, unless another place is named.
+  const bool at_home = context.policy.cwd == "/work" && !plan.workspaces.empty();
+  add_exec(plan, at_home ? plan.workspaces.front().path : context.policy.cwd);
 }
 
 std::string passwd_text(const Plan& plan) {

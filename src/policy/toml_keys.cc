@@ -64,6 +64,7 @@ Result<Value> read_whole(const KeySpec& spec, const TomlNode& node, std::string_
 }
 
 Result<Value> read_list(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {
+  if (spec.type == KeyType::kPlaceList && node.kind == TomlKind::kText) return Value(TextList{node.text});
   if (node.kind != TomlKind::kArray) return wrong_type(spec, node, file_name, "a list of strings");
   TextList list;
   for (const TomlNode& item : node.children) {
@@ -117,6 +118,7 @@ Result<Value> read_unchecked(const KeySpec& spec, const TomlNode& node, std::str
       return Value(node.text);
     case KeyType::kWordList:
     case KeyType::kPathList:
+    case KeyType::kPlaceList:
     case KeyType::kEnvNames:
       return read_list(spec, node, file_name);
     case KeyType::kEnvMap:
