@@ -10,7 +10,6 @@
 namespace cloche::store {
 namespace {
 
-constexpr const char* kName = "lock";
 constexpr const char* kStep = "lock of the run";
 
 struct flock range_of(Lock::Part part, short type) {
@@ -24,13 +23,13 @@ struct flock range_of(Lock::Part part, short type) {
 
 }  // namespace
 
-Result<Lock> Lock::open(int directory, Missing missing) {
+Result<Lock> Lock::open(int directory, Missing missing, const char* name) {
   // Without blocking: a pipe in its place must not hold us.
   constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const int create = missing == Missing::kMake ? O_CREAT : 0;
-  Fd file(::openat(directory, kName, O_RDWR | create | kFlags, 0600));
+  Fd file(::openat(directory, name, O_RDWR | create | kFlags, 0600));
   // A reader gets along with a file system that is read-only.
-  if (!file.valid() && errno == EROFS) file = Fd(::openat(directory, kName, O_RDONLY | kFlags));
+  if (!file.valid() && errno == EROFS) file = Fd(::openat(directory, name, O_RDONLY | kFlags));
   if (!file.valid()) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem;
     return std::unexpected(Error{code, kStep, errno, "could not be opened", {}});

@@ -22,9 +22,9 @@ class Lock {
   enum class Share { kAlone, kShared };
   enum class Taken { kYes, kBusy };
 
-  // Of the directory; kMake for those who may be the first. kNotFound: there is none.
+  // A file of the directory; kMake for those who may be the first. kNotFound: there is none.
   enum class Missing { kMake, kFail };
-  static Result<Lock> open(int directory, Missing missing);
+  static Result<Lock> open(int directory, Missing missing, const char* name = "lock");
 
   // Never waits. Who takes the use alone leaves its pid in the file, for others' messages.
   Result<Taken> take(Part part, Share share);
