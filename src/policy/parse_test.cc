@@ -178,7 +178,7 @@ TEST(PolicyParse, KeysOfLaterPartsSayThatTheyAreNotSupported) {
 
 TEST(PolicyParse, X6_AWorkspaceIsOnePlaceOrSeveral) {
   const auto paths = [](const std::string& body) {
-    auto policy = parse_policy("version = 1\n" + body, "policy.toml", no_files);
+    auto policy = parse_policy("version = 1\n" + body, "policy.toml");
     EXPECT_TRUE(policy) << body << ": " << policy.error().text();
     return policy ? policy->workspace.path : std::vector<std::string>();
   };
