@@ -24,6 +24,10 @@ std::unexpected<Error> broken(std::string message) {
 
 Result<Blobs> Blobs::make(int directory, Meter& meter) {
   if (::mkdirat(directory, "blobs", 0700) != 0) return broken("the directory for contents could not be made");
+  return open(directory, meter);
+}
+
+Result<Blobs> Blobs::open(int directory, Meter& meter) {
   Fd folder(::openat(directory, "blobs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.valid()) return broken("the directory for contents could not be opened");
   return Blobs(std::move(folder), meter);

@@ -17,6 +17,9 @@ class Blobs {
   // Makes `blobs` in the directory, which must not have one.
   static Result<Blobs> make(int directory, Meter& meter);
 
+  // Opens the one that is there.
+  static Result<Blobs> open(int directory, Meter& meter);
+
   // Reads a file and writes it down, holes as holes; nothing is kept until keep() is called.
   Result<sys::Digest> read(int fd, std::uint64_t size);
   Status keep(const sys::Digest& digest);

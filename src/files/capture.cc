@@ -49,7 +49,7 @@ std::string join(const std::string& folder, const std::string& name) {
 struct GuestThing {
   std::string name;
   std::string path;
-  struct stat st {};
+  struct stat st{};
   bool touched = true;
 };
 
@@ -121,7 +121,7 @@ Status Capture::enter(const std::string& name, Against against) {
   Frame frame;
   frame.path_size = path_.size();
   if (!top) path_ = join(path_, name);
-  struct stat st {};
+  struct stat st{};
   if (::fstat(here_.get(), &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
   frame.device = st.st_dev;
   frame.inode = st.st_ino;
@@ -152,7 +152,7 @@ Status Capture::leave() {
   frames_.pop_back();
   if (frames_.empty()) return {};
   here_ = Fd(::openat(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat st {};
+  struct stat st{};
   if (!here_.valid() || ::fstat(here_.get(), &st) != 0) {
     return fail_errno(errno, "read the workspace", "the way back could not be opened");
   }

@@ -225,7 +225,7 @@ TEST(Capture, SparseFilesStaySparse) {
   ASSERT_EQ(::truncate(desk.upper("sparse").c_str(), 64 << 20), 0);
   expect_captured(desk.capture());
   const Entry entry = desk.entry("sparse");
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(::stat(desk.into("blobs/" + sys::to_hex(entry.after->digest)).c_str(), &st), 0);
   EXPECT_EQ(st.st_size, 64 << 20);
   EXPECT_LT(st.st_blocks * 512, 1 << 20);

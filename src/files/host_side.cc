@@ -42,14 +42,14 @@ Result<std::vector<std::string>> HostSide::names(int folder) {
 }
 
 Result<std::optional<HostThing>> HostSide::look(int folder, const std::string& name, const std::string& path) const {
-  struct statx stx {};
+  struct statx stx{};
   const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
   if (::statx(folder, name.c_str(), flags, STATX_BASIC_STATS, &stx) != 0) {
     if (gone(errno)) return std::nullopt;
     return cannot(path, "could not be inspected");
   }
   HostThing thing;
-  struct stat st {};
+  struct stat st{};
   st.st_mode = stx.stx_mode;
   thing.state.kind = tree::kind_of(st);
   thing.state.mode = stx.stx_mode & 0777;
@@ -105,7 +105,7 @@ Status HostSide::read_open(int fd, HostThing& thing) const {
     size += piece.size();
     CLOCHE_TRY(meter_->bytes(piece.size()));
   }
-  struct stat st {};
+  struct stat st{};
   if (::fstat(fd, &st) != 0) return fail_errno(errno, "read a file of the workspace", "could not be inspected");
   if (static_cast<std::uint64_t>(st.st_size) != size || later(st.st_ctim, started_)) thing.changed = true;
   thing.state.size = size;

@@ -136,7 +136,7 @@ Result<Proposal> load(int directory) {
     return fail(ErrorCode::kNotFound, "proposal", "nothing of this workspace was kept",
                 "it was discarded, or the run ended before its changes were captured");
   }
-  struct stat st {};
+  struct stat st{};
   if (!file.valid() || ::fstat(file.get(), &st) != 0) return broken("the index could not be opened");
   if (!S_ISREG(st.st_mode) || static_cast<std::uint64_t>(st.st_size) > kMostIndexBytes) {
     return fail(ErrorCode::kInvalidInput, "proposal", "the index is no file, or too large for one");
@@ -161,7 +161,7 @@ Result<Fd> open_blob(int directory, const tree::FileState& state) {
   const std::string name = "blobs/" + sys::to_hex(state.digest);
   Fd file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.valid()) return broken("a content of it could not be opened");
-  struct stat st {};
+  struct stat st{};
   if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode) || static_cast<std::uint64_t>(st.st_size) != state.size) {
     return fail(ErrorCode::kInvalidInput, "proposal", "a content of it is not as it was when it was kept");
   }

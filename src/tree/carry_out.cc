@@ -72,7 +72,7 @@ void CarryOut::tell(const char* step, const Entry& entry) const {
 
 Status CarryOut::change_mode(const Entry& entry, const Thing& thing, mode_t set, mode_t keep) {
   CLOCHE_TRY_ASSIGN(const Fd place, open_beneath(root_, entry.path, O_PATH | O_DIRECTORY, Mounts::kRefuse));
-  struct stat st {};
+  struct stat st{};
   if (::fstat(place.get(), &st) != 0 || !is(thing, st)) return changed(entry);
   const mode_t mode = (st.st_mode & 07777 & keep) | set;
   if (mode == (st.st_mode & 07777)) return {};
@@ -98,7 +98,7 @@ Status CarryOut::take(std::size_t number) {
     CLOCHE_TRY(move(place.folder.get(), place.name, staging_.folder(), name, entry));
   }
   // Looked at here, where nobody else reaches it: what was moved is what was checked.
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(staging_.folder(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !is(*entry.old_thing, st)) {
     return changed(entry);
   }
@@ -158,7 +158,7 @@ Status CarryOut::take_back(std::size_t number) {
   const auto place = find_patiently(entry.path);
   if (!place && place.error().errno_value == ENOENT) return {};
   if (!place) return std::unexpected(place.error());
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(place->folder.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return {};
     return fail_errno(errno, "undo " + printable(entry.path), "could not be inspected");

@@ -149,7 +149,7 @@ class Checker {
       if (error != ENOENT && error != ENOTDIR) return std::unexpected(std::move(opened).error());
       return above_[path] = std::nullopt;
     }
-    struct stat st {};
+    struct stat st{};
     if (::fstat(opened->get(), &st) != 0) {
       return fail_errno(errno, "inspect " + printable(path), "could not be inspected");
     }
@@ -162,7 +162,7 @@ class Checker {
       CLOCHE_TRY_ASSIGN(const std::optional<Above> above, above_now(path.substr(0, slash)));
       if (above && above->kind == FileKind::kDirectory) return above->owner;
     }
-    struct stat st {};
+    struct stat st{};
     if (::fstat(root_, &st) != 0) return fail_errno(errno, "inspect the tree", "could not be inspected");
     return Owner{st.st_uid, st.st_gid};
   }

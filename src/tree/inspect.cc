@@ -15,7 +15,7 @@ namespace {
 std::string step_for(const std::string& path) { return "inspect " + printable(path); }
 
 Result<struct stat> status_of(int fd, const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(fd, &st) != 0) return fail_errno(errno, step_for(path), "could not be inspected");
   return st;
 }

@@ -12,7 +12,7 @@ constexpr uid_t kUser = 12345;
 constexpr gid_t kGroup = 23456;
 
 struct stat status(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   EXPECT_EQ(::lstat(path.c_str(), &st), 0) << path;
   return st;
 }

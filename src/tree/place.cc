@@ -36,7 +36,7 @@ std::unexpected<Error> cannot_reach(int error, const std::string& path) {
 }  // namespace
 
 Result<Fd> open_beneath(int root, const std::string& path, int flags, Mounts mounts) {
-  struct open_how how {};
+  struct open_how how{};
   how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   if (mounts == Mounts::kRefuse) how.resolve |= RESOLVE_NO_XDEV;

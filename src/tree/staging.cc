@@ -43,7 +43,7 @@ std::unexpected<Error> broken(int error, std::string message) {
 
 // Somebody else's directory could hold a journal of their making.
 Status check_ours(int folder) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(folder, &st) != 0) return broken(errno, "the staging directory could not be inspected");
   if (st.st_uid == ::geteuid() && (st.st_mode & 077) == 0) return {};
   return fail(ErrorCode::kRefused, staging_name(),
@@ -53,8 +53,8 @@ Status check_ours(int folder) {
 
 // Whether the name still leads to the directory that was locked: who held the lock before may have removed it.
 bool still_there(int root, int folder) {
-  struct stat named {};
-  struct stat held {};
+  struct stat named{};
+  struct stat held{};
   return ::fstatat(root, staging_name().c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && ::fstat(folder, &held) == 0 &&
          named.st_ino == held.st_ino && named.st_dev == held.st_dev;
 }
@@ -111,7 +111,7 @@ Result<std::optional<Staging>> Staging::open(int root, Missing missing, const Pr
 }
 
 Result<bool> Staging::holds(const std::string& name) const {
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(folder(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return true;
   if (errno == ENOENT) return false;
   return broken(errno, name + " could not be looked for");
@@ -153,7 +153,7 @@ Result<Stage> Staging::stage() const {
 
 Result<Journal> Staging::journal(Stage stage) const {
   const Fd file(::openat(folder(), journal_name(stage), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat st {};
+  struct stat st{};
   if (!file.valid() || ::fstat(file.get(), &st) != 0) return broken(errno, "the journal could not be opened");
   if (!S_ISREG(st.st_mode) || static_cast<std::uint64_t>(st.st_size) > kMaxJournalBytes) {
     return fail(ErrorCode::kInvalidInput, "journal", "the journal is no file, or too large for one");

@@ -38,7 +38,7 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
 
 // Copies what the state says and not a byte more: the source may be growing.
 Status copy_file(int from, int to, const FileState& state, const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(from, &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kInvalidInput, "stage " + printable(path), "the content is not a regular file");
   }
@@ -71,6 +71,11 @@ Status fill(int fd, const Change& change, const Fd& present) {
     if (text->size() != state.size || sys::sha256(*text) != state.digest) return differs(change.path);
     return write_all(fd, *text, change.path);
   }
+  if (const auto* file = std::get_if<FileIn>(&change.content)) {
+    const Fd opened(::openat(file->folder, file->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!opened.valid()) return cannot_stage(change.path, "its content could not be opened");
+    return copy_file(opened.get(), fd, state, change.path);
+  }
   const auto* source = std::get_if<Fd>(&change.content);
   if (source == nullptr) source = &present;
   if (!source->valid()) {
@@ -87,7 +92,7 @@ Status give_to(const Owner& owner, int folder, const std::string& name, const st
 }
 
 Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
     return cannot_stage(path, "could not be inspected");
   return Thing{kind_of(st), mode, identity_of(st)};

@@ -35,7 +35,7 @@ inline std::string bytes_of(const std::string& path) {
 inline void picture_into(const std::string& folder, const std::string& prefix, Picture& picture) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = prefix + entry.path().filename().string();
-    struct stat st {};
+    struct stat st{};
     ASSERT_EQ(::lstat(entry.path().c_str(), &st), 0);
     const std::string mode = std::to_string(st.st_mode & 07777);
     if (S_ISLNK(st.st_mode)) {
