@@ -53,6 +53,18 @@ constexpr auto kKeeperExamples = std::to_array<Text>({
     "cloche keeper start --parked 8 --idle 1h",
     "cloche keeper status",
 });
+constexpr auto kPsUsages = std::to_array<Text>({"ps [--all] [--json]"});
+constexpr auto kPsExamples = std::to_array<Text>({
+    "cloche ps                                   # what runs now",
+    "cloche ps --all                             # and what ran",
+});
+constexpr auto kGcUsages =
+    std::to_array<Text>({"gc [--older-than AGE] [--keep NUMBER] [--size SIZE] [--dry-run] [--json]"});
+constexpr auto kGcExamples = std::to_array<Text>({
+    "cloche gc --older-than 7d --keep 20         # old ones, but never the newest 20",
+    "cloche gc --keep 0                          # every run that is over",
+    "cloche gc --size 100M --dry-run",
+});
 constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
 constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
 
@@ -70,6 +82,18 @@ constexpr Text kPlanText =
     "Shows what `run` with the same words would do, step by step and with the guarantee that each step serves, and "
     "does nothing of it. Exit code 126 when it would be refused.";
 
+constexpr Text kPsText =
+    "Lists the runs of `cloche run` of this user: those that run now, with --all also those that are over (their "
+    "outcome) and those that crashed (cloche itself was killed). Records lie in CLOCHE_STATE_DIR, else in "
+    "$XDG_STATE_HOME/cloche, else in ~/.local/state/cloche.";
+constexpr Text kGcText =
+    "Removes records of runs with everything that they keep. Crashed runs and what an interrupted gc left are always "
+    "removed; a run that lives or that another command uses never is.\n"
+    "--older-than removes what ended longer ago; --size the oldest until the rest fits; --keep spares the newest, and "
+    "alone removes all others. Without these the limits of the automatic collection hold: 7 days, 1 GiB and 1000 runs, "
+    "or CLOCHE_KEEP_AGE, CLOCHE_KEEP_SIZE and CLOCHE_KEEP_RUNS. `cloche run` collects by itself once an hour.\n"
+    "Exit code: 125 when something could not be removed, 126 when another gc is at work.";
+
 // The tables of options are constants of other files, whose addresses are known but whose values are not, here.
 std::array<Section, 3> run_sections() {
   return {{{"Policy", kPolicyOptions}, {"Program", kProgramOptions}, {"Output", kOutputOptions}}};
@@ -81,7 +105,9 @@ struct Book {
   std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
   std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
-  std::array<Command, 7> commands{{
+  std::array<Section, 1> ps{{{"Options", kPsOptions}}};
+  std::array<Section, 1> gc{{{"Options", kGcOptions}}};
+  std::array<Command, 9> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -100,6 +126,8 @@ struct Book {
        "ends when nobody asked it for a while. It listens in the user's runtime directory (CLOCHE_KEEPER_DIR names "
        "another). Exit code 1 of status: none runs.",
        keeper, kKeeperExamples, keeper_command},
+      {"ps", "list the runs", kPsUsages, kPsText, ps, kPsExamples, ps_command},
+      {"gc", "remove records of runs that are over", kGcUsages, kGcText, gc, kGcExamples, gc_command},
       {"help",
        "show the help of a command",
        kHelpUsages,
@@ -134,7 +162,7 @@ std::string overview() {
 }
 
 std::unexpected<Error> no_such_command(std::string_view name) {
-  std::array<std::string_view, 7> names;
+  std::array<std::string_view, 9> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
   return fail(
