@@ -100,10 +100,10 @@ Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& t
     if (task.entry.puts()) {
       tell(options, "stage " + printable(task.entry.path));
       if (task.change == nullptr) {
-        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_directory(number, task.entry.new_thing->mode));
+        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_directory(number, task.entry.new_thing->mode, task.owner));
       } else {
         CLOCHE_TRY_ASSIGN(const Fd present, present_content(root, task));
-        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, present));
+        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, task.owner, present));
       }
     }
     journal.push_back(std::move(task.entry));

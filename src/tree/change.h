@@ -36,10 +36,16 @@ FileState regular_state(std::string_view bytes, mode_t mode);
 FileState directory_state(mode_t mode);
 FileState symlink_state(std::string target);
 
+// A file that is opened when its turn comes: a proposal may have more files than there are descriptors.
+struct FileIn {
+  int folder = -1;  // not owned
+  std::string name;
+};
+
 // The bytes of a regular file: a string, or a regular file (a memory file, too) that is read from its beginning.
 // Without either the bytes that are there now stay, which is for changes of the mode alone. Whatever is given must have
 // the size and digest that `after` states.
-using Content = std::variant<std::monostate, std::string, Fd>;
+using Content = std::variant<std::monostate, std::string, Fd, FileIn>;
 
 // No before: added. No after: deleted. Both: modified, in content, mode, kind or target.
 struct Change {

@@ -53,7 +53,12 @@ class Checker {
       if (!by_path_.emplace(change.path, &change).second) return wrong(change.path, "it is named twice");
     }
     for (const auto& [path, change] : by_path_) CLOCHE_TRY(check_one(*change));
-    for (auto& [path, task] : tasks_) checked_.tasks.push_back(std::move(task));
+    for (auto& [path, task] : tasks_) {
+      if (!task.entry.old_thing) {
+        CLOCHE_TRY_ASSIGN(task.owner, owner_above(path));
+      }
+      checked_.tasks.push_back(std::move(task));
+    }
     if (checked_.tasks.size() > kMaxEntries) {
       return fail(ErrorCode::kInvalidInput, "proposal", "it needs more than 100000 changes", "apply it in parts");
     }
@@ -125,19 +130,41 @@ class Checker {
     return result;
   }
 
+  struct Above {
+    FileKind kind = FileKind::kOther;
+    Owner owner;
+  };
+
   Result<std::optional<FileKind>> kind_now(const std::string& path) {
-    if (const auto known = kinds_.find(path); known != kinds_.end()) return known->second;
+    CLOCHE_TRY_ASSIGN(const std::optional<Above> above, above_now(path));
+    if (!above) return std::nullopt;
+    return above->kind;
+  }
+
+  Result<std::optional<Above>> above_now(const std::string& path) {
+    if (const auto known = above_.find(path); known != above_.end()) return known->second;
     auto opened = open_beneath(root_, path, O_PATH, Mounts::kRefuse);
     if (!opened) {
       const int error = opened.error().errno_value;
       if (error != ENOENT && error != ENOTDIR) return std::unexpected(std::move(opened).error());
-      return kinds_[path] = std::nullopt;
+      return above_[path] = std::nullopt;
     }
     struct stat st{};
     if (::fstat(opened->get(), &st) != 0) {
       return fail_errno(errno, "inspect " + printable(path), "could not be inspected");
     }
-    return kinds_[path] = kind_of(st);
+    return above_[path] = Above{kind_of(st), {st.st_uid, st.st_gid}};
+  }
+
+  Result<Owner> owner_above(const std::string& path) {
+    for (std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0;
+         slash = path.rfind('/', slash - 1)) {
+      CLOCHE_TRY_ASSIGN(const std::optional<Above> above, above_now(path.substr(0, slash)));
+      if (above && above->kind == FileKind::kDirectory) return above->owner;
+    }
+    struct stat st{};
+    if (::fstat(root_, &st) != 0) return fail_errno(errno, "inspect the tree", "could not be inspected");
+    return Owner{st.st_uid, st.st_gid};
   }
 
   void need_parent(const std::string& path) {
@@ -176,6 +203,7 @@ class Checker {
     Task& task = tasks_[change.path];
     task.change = &change;
     task.entry.path = change.path;
+    if (seen) task.owner = seen->owner;
     if (seen) task.entry.old_thing = Thing{seen->state.kind, seen->whole_mode, seen->identity};
     if (change.after) task.entry.new_thing = Thing{change.after->kind, change.after->mode & 0777, {}};
   }
@@ -183,7 +211,7 @@ class Checker {
   int root_;
   const Options& options_;
   std::map<std::string, const Change*> by_path_;
-  std::map<std::string, std::optional<FileKind>> kinds_;  // of parents, now; nothing: not there
+  std::map<std::string, std::optional<Above>> above_;  // parents, now; nothing: not there
   std::map<std::string, Task> tasks_;
   Checked checked_;
 };

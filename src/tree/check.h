@@ -14,6 +14,7 @@ namespace cloche::tree {
 struct Task {
   Entry entry;
   const Change* change = nullptr;  // null: a directory that other places need
+  Owner owner;                     // of what is there now, or else of the nearest directory above
 };
 
 struct Checked {

@@ -18,6 +18,7 @@ Result<std::optional<FileState>> inspect(int root, const std::string& path);
 struct Seen {
   FileState state;
   Identity identity;
+  Owner owner;
   mode_t whole_mode = 0;  // with the set-id and sticky bits
 };
 Result<std::optional<Seen>> look(int root, const std::string& path, Mounts mounts);

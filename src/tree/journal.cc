@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/packed.h"
 #include "sys/sha256.h"
 #include "tree/path_rules.h"
 
@@ -13,10 +14,6 @@ constexpr std::string_view kMagic = "cloche-apply 1\n";
 constexpr std::uint8_t kHasOld = 1;
 constexpr std::uint8_t kHasNew = 2;
 
-void put_number(std::string& bytes, std::uint64_t number) {
-  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
-}
-
 void put_thing(std::string& bytes, const Thing& thing) {
   put_number(bytes, static_cast<std::uint64_t>(thing.kind));
   put_number(bytes, thing.mode);
@@ -26,48 +23,7 @@ void put_thing(std::string& bytes, const Thing& thing) {
   put_number(bytes, static_cast<std::uint64_t>(thing.identity.nanoseconds));
 }
 
-// Takes values off the front; after the first that does not fit everything is zero and good() is false.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-
-  std::string_view take(std::uint64_t size) {
-    if (size > bytes_.size()) {
-      good_ = false;
-      bytes_ = {};
-      return {};
-    }
-    const std::string_view front = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return front;
-  }
-
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    const std::string_view front = take(8);
-    for (std::size_t i = 0; i < front.size(); ++i) {
-      value |= std::uint64_t{static_cast<unsigned char>(front[i])} << (8 * i);
-    }
-    return value;
-  }
-
-  // Refuses what is larger than it may be, so that nothing is cut on the way into a narrower type.
-  std::uint64_t number_up_to(std::uint64_t limit) {
-    const std::uint64_t value = number();
-    if (value <= limit) return value;
-    good_ = false;
-    return 0;
-  }
-
-  bool good() const { return good_; }
-  bool at_end() const { return good_ && bytes_.empty(); }
-
- private:
-  std::string_view bytes_;
-  bool good_ = true;
-};
-
-Thing take_thing(Reader& reader, mode_t highest_mode) {
+Thing take_thing(PackedReader& reader, mode_t highest_mode) {
   Thing thing;
   thing.kind = static_cast<FileKind>(reader.number_up_to(static_cast<std::uint64_t>(FileKind::kOther)));
   thing.mode = static_cast<mode_t>(reader.number_up_to(highest_mode));
@@ -83,9 +39,9 @@ std::unexpected<Error> untrusted(std::string message) {
               "look into " + std::string(kStagingName) + ": files named o… there are old ones; then remove it");
 }
 
-Result<Entry> take_entry(Reader& reader) {
+Result<Entry> take_entry(PackedReader& reader) {
   Entry entry;
-  entry.path = reader.take(reader.number_up_to(kMaxPath));
+  entry.path = reader.text_up_to(kMaxPath);
   const std::uint64_t has = reader.number_up_to(kHasOld | kHasNew);
   if ((has & kHasOld) != 0) entry.old_thing = take_thing(reader, 07777);
   // Nothing that is put in place has set-id or sticky bits.
@@ -104,8 +60,7 @@ std::string encode_journal(const Journal& journal) {
   std::string bytes(kMagic);
   put_number(bytes, journal.size());
   for (const Entry& entry : journal) {
-    put_number(bytes, entry.path.size());
-    bytes += entry.path;
+    put_text(bytes, entry.path);
     put_number(bytes, (entry.old_thing ? kHasOld : 0u) | (entry.new_thing ? kHasNew : 0u));
     if (entry.old_thing) put_thing(bytes, *entry.old_thing);
     if (entry.new_thing) put_thing(bytes, *entry.new_thing);
@@ -126,7 +81,7 @@ Result<Journal> decode_journal(std::string_view bytes) {
   if (std::memcmp(digest.data(), bytes.data() + body.size(), kDigestSize) != 0) {
     return untrusted("the journal is damaged");
   }
-  Reader reader(body.substr(kMagic.size()));
+  PackedReader reader(body.substr(kMagic.size()));
   const std::uint64_t count = reader.number_up_to(kMaxEntries);
   Journal journal;
   for (std::uint64_t i = 0; i < count && reader.good(); ++i) {

@@ -45,6 +45,14 @@ FileKind kind_of(const struct stat& st);
 // Of directories and special files the inode alone: their sizes and times change with what is in them.
 Identity identity_of(const struct stat& st);
 
+// Whose a thing is.
+struct Owner {
+  uid_t user = 0;
+  gid_t group = 0;
+
+  bool operator==(const Owner&) const = default;
+};
+
 enum class Entries { kNone, kSome };
 // Whether the directory `name` of `folder` has entries.
 Result<Entries> entries_of(int folder, const std::string& name);

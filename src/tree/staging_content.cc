@@ -52,9 +52,15 @@ Status copy_file(int from, int to, const FileState& state, const std::string& pa
     if (n == 0) return differs(path);
     const std::string_view piece(chunk.data(), static_cast<std::size_t>(n));
     hash.update(piece);
-    CLOCHE_TRY(write_all(to, piece, path));
+    // What is nothing but zeros stays a hole.
+    if (piece.find_first_not_of('\0') == std::string_view::npos) {
+      if (::lseek(to, n, SEEK_CUR) < 0) return cannot_stage(path, "could not be written");
+    } else {
+      CLOCHE_TRY(write_all(to, piece, path));
+    }
     at += piece.size();
   }
+  if (::ftruncate(to, static_cast<off_t>(state.size)) != 0) return cannot_stage(path, "could not be written");
   if (static_cast<std::uint64_t>(st.st_size) != state.size || hash.finish() != state.digest) return differs(path);
   return {};
 }
@@ -65,12 +71,24 @@ Status fill(int fd, const Change& change, const Fd& present) {
     if (text->size() != state.size || sys::sha256(*text) != state.digest) return differs(change.path);
     return write_all(fd, *text, change.path);
   }
+  if (const auto* file = std::get_if<FileIn>(&change.content)) {
+    const Fd opened(::openat(file->folder, file->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!opened.valid()) return cannot_stage(change.path, "its content could not be opened");
+    return copy_file(opened.get(), fd, state, change.path);
+  }
   const auto* source = std::get_if<Fd>(&change.content);
   if (source == nullptr) source = &present;
   if (!source->valid()) {
     return fail(ErrorCode::kInvalidInput, "stage " + printable(change.path), "the proposal brings no content for it");
   }
   return copy_file(source->get(), fd, state, change.path);
+}
+
+// Before the mode is set, which a change of the owner would cut. Nobody but us reaches what is staged.
+Status give_to(const Owner& owner, int folder, const std::string& name, const std::string& path) {
+  if (::geteuid() != 0 || (owner.user == ::geteuid() && owner.group == ::getegid())) return {};
+  if (::fchownat(folder, name.c_str(), owner.user, owner.group, AT_SYMLINK_NOFOLLOW) == 0) return {};
+  return cannot_stage(path, "it could not be given to the owner of the tree");
 }
 
 Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std::string& path) {
@@ -82,29 +100,32 @@ Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std
 
 }  // namespace
 
-Result<Thing> Staging::make_directory(std::size_t number, mode_t mode) const {
+Result<Thing> Staging::make_directory(std::size_t number, mode_t mode, const Owner& owner) const {
   const std::string name = new_name(number);
   // Its own mode comes last, when everything is in it.
-  if (::mkdirat(folder(), name.c_str(), 0700) != 0 ||
-      ::fchmodat(folder(), name.c_str(), (mode & kRights) | 0700, 0) != 0) {
+  if (::mkdirat(folder(), name.c_str(), 0700) != 0) return cannot_stage(name, "the directory could not be made");
+  CLOCHE_TRY(give_to(owner, folder(), name, name));
+  if (::fchmodat(folder(), name.c_str(), (mode & kRights) | 0700, 0) != 0) {
     return cannot_stage(name, "the directory could not be made");
   }
   return staged(folder(), name, mode & kRights, name);
 }
 
-Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Fd& present) const {
+Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Owner& owner, const Fd& present) const {
   const std::string name = new_name(number);
   const FileState& state = *change.after;
-  if (state.kind == FileKind::kDirectory) return make_directory(number, state.mode);
+  if (state.kind == FileKind::kDirectory) return make_directory(number, state.mode, owner);
   if (state.kind == FileKind::kSymlink) {
     if (::symlinkat(state.target.c_str(), folder(), name.c_str()) != 0) {
       return cannot_stage(change.path, "the link could not be made");
     }
+    CLOCHE_TRY(give_to(owner, folder(), name, change.path));
     return staged(folder(), name, kRights, change.path);
   }
   const Fd file(::openat(folder(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return cannot_stage(change.path, "could not be made");
   CLOCHE_TRY(fill(file.get(), change, present));
+  CLOCHE_TRY(give_to(owner, folder(), name, change.path));
   if (::fchmod(file.get(), state.mode & kRights) != 0) return cannot_stage(change.path, "its mode could not be set");
   if (number < kSyncedEach && ::fsync(file.get()) != 0) return cannot_stage(change.path, "could not be made durable");
   return staged(folder(), name, state.mode & kRights, change.path);

@@ -1,0 +1,367 @@
+#include "files/capture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include "files/blobs.h"
+#include "files/guest_side.h"
+#include "files/host_side.h"
+#include "tree/path_rules.h"
+#include "tree/place.h"
+
+namespace cloche::files {
+namespace {
+
+using tree::FileKind;
+
+// How a directory of the guest is held against the host's one.
+enum class Against : std::uint8_t {
+  kNothing,  // the host has none there
+  kNamed,    // only what the guest's side names
+  kAll,      // what is missing in the guest's one was deleted
+};
+
+struct Below {
+  std::string name;
+  Against against = Against::kNothing;
+};
+
+// A directory on the way to where the walk is. Only the innermost one is open: a guest can nest deeper than there are
+// descriptors. Nothing moves any more, so ".." leads back, which is checked.
+struct Frame {
+  std::vector<Below> below;  // still to be walked
+  std::size_t path_size = 0;
+  dev_t device = 0;
+  ino_t inode = 0;
+};
+
+std::string join(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + "/" + name;
+}
+
+// The walk's own facts about one name of the guest's.
+struct GuestThing {
+  std::string name;
+  std::string path;
+  struct stat st{};
+  bool touched = true;
+};
+
+class Capture {
+ public:
+  Capture(const View& view, Meter& meter, Blobs blobs)
+      : view_(view), meter_(meter), host_(view.lower, view.started, meter), blobs_(std::move(blobs)) {
+    for (const std::string& path : view.covered) covered_.insert(path);
+    proposal_.root = view.root;
+    proposal_.kind = view.kind;
+  }
+
+  Status walk();
+  Result<Summary> finish(int into);
+
+ private:
+  Status enter(const std::string& name, Against against);
+  Status leave();
+  Status visit(int host, const GuestThing& thing, Frame& frame);
+  Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
+  Status visit_regular(int host, const GuestThing& thing, std::optional<HostThing>& before);
+  Status visit_symlink(int host, const GuestThing& thing, std::optional<HostThing>& before);
+  Status replace(int host, Entry entry, std::optional<HostThing>& before, const GuestThing& thing);
+  Status delete_missing(int host, const std::vector<std::string>& guest_names);
+  Status delete_tree(int host, const std::string& name, const std::string& path);
+  Status delete_one(int host, const std::string& name, const std::string& path, std::vector<std::string>& folders);
+  Status delete_below(const std::string& path);
+  Status note(Entry entry, const std::optional<HostThing>& before);
+  bool skipped(const std::string& path) const { return covered_.contains(path) || path == tree::kStagingName; }
+  bool is_overlay() const { return view_.kind == ViewKind::kOverlay; }
+  void drop_litter();
+
+  const View& view_;
+  Meter& meter_;
+  HostSide host_;
+  Blobs blobs_;
+  std::set<std::string> covered_;
+  Proposal proposal_;
+  std::vector<Frame> frames_;
+  Fd here_;           // the guest's directory that the walk is in
+  std::string path_;  // of it
+  std::uint64_t path_bytes_ = 0;
+  std::uint64_t hole_bytes_ = 0;
+};
+
+Status Capture::walk() {
+  CLOCHE_TRY(enter({}, Against::kAll));
+  while (!frames_.empty()) {
+    Frame& frame = frames_.back();
+    if (frame.below.empty()) {
+      CLOCHE_TRY(leave());
+      continue;
+    }
+    const Below next = std::move(frame.below.back());
+    frame.below.pop_back();
+    CLOCHE_TRY(enter(next.name, next.against));
+  }
+  return {};
+}
+
+// Looks at everything in a directory and notes the directories in it for later.
+Status Capture::enter(const std::string& name, Against against) {
+  const bool top = frames_.empty();
+  if (top) {
+    CLOCHE_TRY_ASSIGN(here_, open_guest_top(view_.upper));
+  } else {
+    CLOCHE_TRY_ASSIGN(here_, open_guest_directory(here_.get(), name));
+  }
+  Frame frame;
+  frame.path_size = path_.size();
+  if (!top) path_ = join(path_, name);
+  struct stat st{};
+  if (::fstat(here_.get(), &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
+  frame.device = st.st_dev;
+  frame.inode = st.st_ino;
+  if (top) against = is_overlay() ? Against::kNamed : Against::kAll;
+
+  Fd host;
+  if (against != Against::kNothing) {
+    CLOCHE_TRY_ASSIGN(host, host_.open_directory(path_));
+  }
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(here_.get()));
+  for (const std::string& each : names) {
+    GuestThing thing{each, join(path_, each), {}, true};
+    if (skipped(thing.path)) continue;
+    CLOCHE_TRY(meter_.entry());
+    if (::fstatat(here_.get(), each.c_str(), &thing.st, AT_SYMLINK_NOFOLLOW) != 0) {
+      return fail_errno(errno, "read " + tree::printable(thing.path), "could not be inspected");
+    }
+    thing.touched = is_overlay() || later(thing.st.st_ctim, view_.made);
+    CLOCHE_TRY(visit(host.get(), thing, frame));
+  }
+  if (against == Against::kAll && host.valid()) CLOCHE_TRY(delete_missing(host.get(), names));
+  frames_.push_back(std::move(frame));
+  return {};
+}
+
+Status Capture::leave() {
+  path_.resize(frames_.back().path_size);
+  frames_.pop_back();
+  if (frames_.empty()) return {};
+  here_ = Fd(::openat(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat st{};
+  if (!here_.valid() || ::fstat(here_.get(), &st) != 0) {
+    return fail_errno(errno, "read the workspace", "the way back could not be opened");
+  }
+  if (st.st_dev != frames_.back().device || st.st_ino != frames_.back().inode) {
+    return fail(ErrorCode::kSystem, "read the workspace", "somebody moved its directories");
+  }
+  return {};
+}
+
+Status Capture::visit(int host, const GuestThing& thing, Frame& frame) {
+  if (is_overlay() && is_whiteout(thing.st)) {
+    return host < 0 ? Status() : delete_tree(host, thing.name, thing.path);
+  }
+  const FileKind kind = tree::kind_of(thing.st);
+  if (!thing.touched && kind != FileKind::kDirectory) return {};
+  std::optional<HostThing> before;
+  if (host >= 0) {
+    CLOCHE_TRY_ASSIGN(before, host_.look(host, thing.name, thing.path));
+  }
+  Entry entry{thing.path, {}, tree::FileState{kind, thing.st.st_mode & 0777U, 0, {}, {}, 1}, Obstacle::kNone, 0};
+  if (thing.path.size() >= tree::kMaxPath || !tree::check_path(thing.path)) {
+    if (!thing.touched) return {};
+    entry.obstacle = Obstacle::kName;
+    return note(std::move(entry), before);
+  }
+  if (kind == FileKind::kDirectory) return visit_directory(host, thing, before, frame);
+  if (kind == FileKind::kRegular) return visit_regular(host, thing, before);
+  if (kind == FileKind::kSymlink) return visit_symlink(host, thing, before);
+  entry.obstacle = S_ISFIFO(thing.st.st_mode)   ? Obstacle::kFifo
+                   : S_ISSOCK(thing.st.st_mode) ? Obstacle::kSocket
+                                                : Obstacle::kDevice;
+  return note(std::move(entry), before);
+}
+
+Status Capture::visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before,
+                                Frame& frame) {
+  CLOCHE_TRY_ASSIGN(const Fd directory, open_guest_directory(here_.get(), thing.name));
+  Entry entry{thing.path, {}, tree::directory_state(thing.st.st_mode & 0777), Obstacle::kNone, 0};
+  const mode_t old_mode = before ? before->whole_mode : 0;
+  if ((thing.st.st_mode & 07000 & ~old_mode) != 0) entry.marks |= kSpecialBits;
+  if (before && before->state.kind == FileKind::kDirectory) {
+    const bool all = is_overlay() ? is_opaque(directory.get()) : thing.touched;
+    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed});
+    if (!thing.touched || before->state.mode == entry.after->mode) return {};
+    return note(std::move(entry), before);
+  }
+  frame.below.push_back({thing.name, Against::kNothing});
+  // In a copy: the host deleted it meanwhile, and the guest did not care.
+  if (!thing.touched) return {};
+  if (has_attributes(directory.get())) entry.marks |= kAttributes;
+  std::optional<HostThing> old = before;
+  return replace(host, std::move(entry), old, thing);
+}
+
+Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<HostThing>& before) {
+  Entry entry{thing.path, {}, tree::FileState{}, Obstacle::kNone, 0};
+  entry.after->kind = FileKind::kRegular;
+  entry.after->mode = thing.st.st_mode & 0777;
+  entry.after->size = static_cast<std::uint64_t>(thing.st.st_size);
+  if ((thing.st.st_mode & 07000 & ~(before ? before->whole_mode : 0)) != 0) entry.marks |= kSpecialBits;
+  const std::uint64_t filled = static_cast<std::uint64_t>(thing.st.st_blocks) * 512;
+  const std::uint64_t holes = entry.after->size > filled ? entry.after->size - filled : 0;
+  if (holes > kMostHoleBytes - hole_bytes_) {
+    entry.obstacle = Obstacle::kTooLarge;
+    return note(std::move(entry), before);
+  }
+  hole_bytes_ += holes;
+  CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(here_.get(), thing.name));
+  if (has_attributes(file.get())) entry.marks |= kAttributes;
+  CLOCHE_TRY_ASSIGN(entry.after->digest, blobs_.read(file.get(), entry.after->size));
+  if (before && before->state.kind == FileKind::kRegular) {
+    CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
+    // Opened for writing, or changed back: nothing to propose.
+    if (before->obstacle == Obstacle::kNone && tree::agree(before->state, *entry.after)) return {};
+  }
+  CLOCHE_TRY(blobs_.keep(entry.after->digest));
+  if (before && before->text && before->state.digest != entry.after->digest) {
+    CLOCHE_TRY(blobs_.keep_text(*before->text, before->state.digest));
+    entry.marks |= kBaseKept;
+  }
+  return replace(host, std::move(entry), before, thing);
+}
+
+Status Capture::visit_symlink(int host, const GuestThing& thing, std::optional<HostThing>& before) {
+  CLOCHE_TRY_ASSIGN(std::string target, read_link(here_.get(), thing.name));
+  Entry entry{thing.path, {}, tree::symlink_state(std::move(target)), Obstacle::kNone, 0};
+  if (before && before->state.kind == FileKind::kSymlink && tree::agree(before->state, *entry.after)) return {};
+  if (before) CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
+  return replace(host, std::move(entry), before, thing);
+}
+
+// Something else is now where the host's thing was; with a directory goes everything in it.
+Status Capture::replace(int host, Entry entry, std::optional<HostThing>& before, const GuestThing& thing) {
+  const bool folder_goes = before && before->state.kind == FileKind::kDirectory &&
+                           entry.after->kind != FileKind::kDirectory && before->obstacle == Obstacle::kNone;
+  if (before && before->state.kind == FileKind::kRegular && entry.after->kind == FileKind::kDirectory) {
+    CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
+  }
+  CLOCHE_TRY(note(std::move(entry), before));
+  return folder_goes ? delete_below(thing.path) : Status();
+}
+
+Status Capture::delete_missing(int host, const std::vector<std::string>& guest_names) {
+  const std::set<std::string_view> kept(guest_names.begin(), guest_names.end());
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, HostSide::names(host));
+  for (const std::string& name : names) {
+    const std::string path = join(path_, name);
+    if (!kept.contains(name) && !skipped(path)) CLOCHE_TRY(delete_tree(host, name, path));
+  }
+  return {};
+}
+
+Status Capture::delete_tree(int host, const std::string& name, const std::string& path) {
+  std::vector<std::string> folders;
+  CLOCHE_TRY(delete_one(host, name, path, folders));
+  for (const std::string& folder : folders) CLOCHE_TRY(delete_below(folder));
+  return {};
+}
+
+Status Capture::delete_one(int host, const std::string& name, const std::string& path,
+                           std::vector<std::string>& folders) {
+  CLOCHE_TRY_ASSIGN(std::optional<HostThing> before, host_.look(host, name, path));
+  if (!before) return {};
+  CLOCHE_TRY(meter_.entry());
+  // Not in the copy because it was made later.
+  if (!is_overlay() && before->changed) return {};
+  CLOCHE_TRY(host_.read(host, name, path, *before));
+  Entry entry{path, {}, {}, Obstacle::kNone, 0};
+  if (path.size() >= tree::kMaxPath || !tree::check_path(path)) entry.obstacle = Obstacle::kName;
+  if (before->state.kind == FileKind::kDirectory && before->obstacle == Obstacle::kNone &&
+      entry.obstacle == Obstacle::kNone) {
+    folders.push_back(path);
+  }
+  return note(std::move(entry), before);
+}
+
+Status Capture::delete_below(const std::string& path) {
+  std::vector<std::string> folders{path};
+  while (!folders.empty()) {
+    const std::string folder = std::move(folders.back());
+    folders.pop_back();
+    CLOCHE_TRY_ASSIGN(const Fd host, host_.open_directory(folder));
+    // Gone by now, or not to be read by us: then applying finds it not empty and refuses.
+    if (!host.valid()) continue;
+    CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, HostSide::names(host.get()));
+    for (const std::string& name : names) {
+      const std::string below = join(folder, name);
+      if (!skipped(below)) CLOCHE_TRY(delete_one(host.get(), name, below, folders));
+    }
+  }
+  return {};
+}
+
+Status Capture::note(Entry entry, const std::optional<HostThing>& before) {
+  if (before) {
+    entry.before = before->state;
+    if (before->changed) entry.marks |= kHostChanged;
+    if (entry.obstacle == Obstacle::kNone) entry.obstacle = before->obstacle;
+  }
+  path_bytes_ += entry.path.size() + (entry.before ? entry.before->target.size() : 0) +
+                 (entry.after ? entry.after->target.size() : 0);
+  if (proposal_.entries.size() >= kMostEntries || path_bytes_ > kMostPathBytes) {
+    return fail(ErrorCode::kRefused, "keep the changes",
+                "the guest changed more than a proposal can hold (a million things, 256 MiB of names)",
+                "give it a smaller directory, or lower limits.inodes");
+  }
+  proposal_.entries.push_back(std::move(entry));
+  return {};
+}
+
+// Directories that were made only to mount something below them.
+void Capture::drop_litter() {
+  std::set<std::string> suspects;
+  for (const std::string& path : covered_) {
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      suspects.insert(path.substr(0, slash));
+    }
+  }
+  if (suspects.empty()) return;
+  std::vector<Entry>& entries = proposal_.entries;
+  // The innermost first: its parent may hold nothing else.
+  for (auto suspect = suspects.rbegin(); suspect != suspects.rend(); ++suspect) {
+    const auto found = std::ranges::lower_bound(entries, *suspect, {}, &Entry::path);
+    if (found == entries.end() || found->path != *suspect || found->before) continue;
+    const auto below = std::ranges::lower_bound(entries, *suspect + "/", {}, &Entry::path);
+    if (below != entries.end() && below->path.starts_with(*suspect + "/")) continue;
+    entries.erase(found);
+  }
+}
+
+Result<Summary> Capture::finish(int into) {
+  std::ranges::sort(proposal_.entries, {}, &Entry::path);
+  drop_litter();
+  CLOCHE_TRY(blobs_.settle());
+  CLOCHE_TRY(save(into, proposal_));
+  return summarize(proposal_);
+}
+
+}  // namespace
+
+Result<Summary> capture(const View& view, int into, const Progress& progress) {
+  if (!view.root.starts_with('/')) {
+    return fail(ErrorCode::kInvalidInput, "keep the changes", "the workspace is not named by an absolute path");
+  }
+  Meter meter(progress);
+  CLOCHE_TRY_ASSIGN(Blobs blobs, Blobs::make(into, meter));
+  Capture capture(view, meter, std::move(blobs));
+  CLOCHE_TRY(capture.walk());
+  return capture.finish(into);
+}
+
+}  // namespace cloche::files

@@ -1,0 +1,21 @@
+// From a view to a proposal. Proportional to what the guest changed: an overlay's upper directory holds nothing else,
+// and of a copy only what was touched is read.
+//
+// Extended attributes, access lists, owners and set-id and sticky bits are not kept; that there were any is marked.
+// Hard links become separate files.
+#pragma once
+
+#include "base/result.h"
+#include "files/proposal.h"
+#include "files/view.h"
+
+namespace cloche::files {
+
+// Holes cost a guest nothing and are read like bytes: of all files together not more than this.
+inline constexpr std::uint64_t kMostHoleBytes = std::uint64_t{1} << 30;
+
+// Writes the proposal into the directory `into`, which is empty and ours alone. Until the last step it has no index, so
+// that what was interrupted is no proposal.
+Result<Summary> capture(const View& view, int into, const Progress& progress = {});
+
+}  // namespace cloche::files

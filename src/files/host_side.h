@@ -1,0 +1,48 @@
+// Reading the host's own directory while somebody may be writing to it: nothing is followed, no mount is crossed (the
+// guest saw none of them either), and what cannot be read is said and not guessed.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "files/meter.h"
+#include "files/proposal.h"
+
+namespace cloche::files {
+
+// One thing of the host's, as far as it is known.
+struct HostThing {
+  tree::FileState state;  // of a regular file without size and digest until read_host() was called
+  mode_t whole_mode = 0;  // with the set-id and sticky bits
+  bool changed = false;   // since the view was made
+  Obstacle obstacle = Obstacle::kNone;
+  std::optional<std::string> text;  // of a file that is text
+};
+
+class HostSide {
+ public:
+  HostSide(int root, timespec started, Meter& meter) : root_(root), started_(started), meter_(&meter) {}
+
+  // O_PATH. Invalid where there is none, where a mount is, and where we may not go.
+  Result<Fd> open_directory(const std::string& path) const;
+  // Nothing where we may not read: what is not named is not deleted, and a directory that is not empty stays.
+  static Result<std::vector<std::string>> names(int folder);
+
+  Result<std::optional<HostThing>> look(int folder, const std::string& name, const std::string& path) const;
+  // Reads the content of a regular file for its digest, and keeps it where it is text.
+  Status read(int folder, const std::string& name, const std::string& path, HostThing& thing) const;
+
+ private:
+  Status read_open(int fd, HostThing& thing) const;
+
+  int root_;
+  timespec started_;
+  Meter* meter_;
+};
+
+}  // namespace cloche::files

@@ -1,0 +1,103 @@
+// What a guest did to a workspace, as a value: each thing that differs, with the state before and after.
+//
+// It lies in a directory of ours: `index` (see index.h), which is renamed to its name last, and `blobs/`, the contents
+// by their digest: of every new or changed file, and the old text of every changed text file, as the base of merges.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "files/view.h"
+#include "tree/change.h"
+
+namespace cloche::files {
+
+// A guest that makes more than this gets no proposal: the index is held in memory.
+inline constexpr std::size_t kMostEntries = 1'000'000;
+inline constexpr std::size_t kMostPathBytes = std::size_t{256} * 1024 * 1024;  // of all paths and targets together
+
+// Why an entry is shown and can never be applied.
+enum class Obstacle : std::uint8_t {
+  kNone,
+  kFifo,
+  kSocket,
+  kDevice,
+  kName,        // a path that no proposal may name, or a longer one than can be opened; nothing below it is listed
+  kTooLarge,    // a sparse file whose holes alone would take too long to read
+  kUnreadable,  // the host's own file or directory cannot be read, so nobody knows what would be replaced
+  kMount,       // another file system is mounted there on the host
+};
+std::string_view to_string(Obstacle obstacle);  // "a fifo", "another file system is mounted there"
+
+// Facts beside the states; bits of Entry::marks.
+enum Mark : std::uint32_t {
+  kHostChanged = 1,  // changed on the host while the guest ran: nobody knows what the guest saw
+  kSpecialBits = 2,  // the guest set set-uid, set-gid or sticky; dropped
+  kAttributes = 4,   // the guest's file has extended attributes or an access list; dropped
+  kBaseKept = 8,     // blobs/ has the text that `before` states
+  kApplied = 16,     // done, and no longer part of what is proposed
+  kAllMarks = 31,
+};
+
+struct Entry {
+  std::string path;
+  std::optional<tree::FileState> before;
+  std::optional<tree::FileState> after;  // kOther where the obstacle is a kind of file
+  Obstacle obstacle = Obstacle::kNone;
+  std::uint32_t marks = 0;
+
+  bool has(Mark mark) const { return (marks & mark) != 0; }
+  // Still to be decided upon.
+  bool pending() const { return !has(kApplied); }
+};
+
+enum class ChangeKind : std::uint8_t { kAdded, kModified, kDeleted, kMode, kType };
+std::string_view to_string(ChangeKind kind);  // "added", …
+ChangeKind kind_of(const Entry& entry);
+
+struct Proposal {
+  std::string root;
+  ViewKind kind = ViewKind::kOverlay;
+  std::vector<Entry> entries;  // ordered by path, each path once
+};
+
+struct Summary {
+  std::size_t added = 0;
+  std::size_t modified = 0;  // content, mode or kind
+  std::size_t deleted = 0;
+  std::size_t renamed = 0;  // pairs, which are counted above as one added and one deleted, too
+  std::size_t unappliable = 0;
+  std::size_t guarded = 0;  // protected names
+  std::size_t host_changed = 0;
+  std::uint64_t bytes = 0;  // of new contents
+
+  std::size_t changes() const { return added + modified + deleted; }
+};
+// Of the pending entries.
+Summary summarize(const Proposal& proposal);
+
+// A file that is gone and one that is new, with the same bytes: indices of pending entries. Each is in one pair at
+// most. For showing alone; applied, a rename is a deletion and an addition.
+struct Rename {
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+std::vector<Rename> find_renames(const Proposal& proposal);
+
+// kNotFound where there is no index: nothing was captured, or not to its end.
+Result<Proposal> load(int directory);
+// Replaces the index; it is on the disk when this returns.
+Status save(int directory, const Proposal& proposal);
+
+// The content of that state, checked against its size and digest. A missing or wrong one is an error.
+Result<std::string> read_blob(int directory, const tree::FileState& state);
+// To be read from its beginning; whoever reads it all must check the digest, as tree::apply does.
+Result<Fd> open_blob(int directory, const tree::FileState& state);
+
+}  // namespace cloche::files

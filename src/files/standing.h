@@ -1,0 +1,31 @@
+// How the entries of a proposal stand to the workspace as it is now.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "files/proposal.h"
+
+namespace cloche::files {
+
+enum class Standing : std::uint8_t {
+  kClean,         // the workspace is as the guest found it
+  kThere,         // it is already as the guest would have it
+  kConflict,      // it is neither: somebody changed it since
+  kUnknown,       // it changed while the guest ran: nobody knows what the guest saw
+  kCannotBeSeen,  // a link or another obstacle is on the way to it
+};
+
+struct Found {
+  Standing standing = Standing::kClean;
+  std::optional<tree::FileState> present;
+  std::string reason;  // of the last three, one sentence
+};
+
+// The entry of that index. Reads the file, if it is one: what this costs is proportional to the file.
+Found compare(int root, const Proposal& proposal, std::size_t index);
+
+}  // namespace cloche::files
