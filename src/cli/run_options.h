@@ -24,6 +24,9 @@ struct RunArgs {
   std::vector<std::string> write;
   std::vector<std::string> exec;
   std::vector<std::string> workspaces;
+  std::vector<std::pair<std::string, std::string>> puts;  // real path of the host, path in the cell
+  std::vector<std::pair<std::string, std::string>> gets;  // path in the cell, absolute path of the host
+  std::vector<std::string> artifacts;
   std::map<std::string, std::string> set;  // --env
   std::vector<std::string> pass;
 

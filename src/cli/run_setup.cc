@@ -87,6 +87,9 @@ Result<Request> make_request(const RunArgs& args, const Policy& policy, const En
   if (policy.files.exec_writable) {
     for (std::string& path : expand_home(policy.workspace.path, request.home)) exec.push_back(std::move(path));
   }
+  const std::string place = starting_place(policy, request.home);
+  for (const auto& [from, to] : args.puts) request.puts.push_back({from, to.starts_with('/') ? to : place + "/" + to});
+  request.keeps_files = !args.artifacts.empty() || !args.gets.empty();
   const std::vector<std::string>& words = args.parsed.operands;
   if (args.parsed.dashes) {
     request.argv = words;

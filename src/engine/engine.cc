@@ -160,7 +160,7 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
     done = true;
   });
   while (!done) CLOCHE_TRY(supervisor.step(Clock::time_point::max()));
-  if (left.scratch.valid() && keep) keep(*plan, std::move(left), out.report);
+  if (left.scratch.valid() && keep) keep(*plan, left, out.report);
   return out;
 }
 

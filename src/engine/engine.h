@@ -58,7 +58,7 @@ struct Leftovers {
   timespec copied{};       // when copies were complete
 };
 // Called when the guest is gone, before the report is given out; may add to it.
-using Keep = std::function<void(const Plan& plan, Leftovers leftovers, Report& report)>;
+using Keep = std::function<void(const Plan& plan, const Leftovers& left, Report& report)>;
 
 // Plans, launches, supervises and reports, on the calling thread; for a program that ends after it. Every failure is an
 // outcome in the report.

@@ -209,8 +209,6 @@ int open_without_links(const char* path) {
   return -1;
 }
 
-int open_target_parent(Cell& cell, const char* target, const char*& leaf) { return open_parent(cell, target, leaf); }
-
 namespace {
 
 int open_source(const char* path, uint64_t flags) {

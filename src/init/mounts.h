@@ -28,8 +28,6 @@ int place(Cell& cell, int tree, const char* target, uint64_t flags, Shape shape)
 
 // What lies at a target now, never reached through a link: O_PATH, or -errno.
 int open_target(const Cell& cell, const char* target);
-// The directory that holds it, made where it lies on our own tmpfs; borrowed until the next call, or -errno.
-int open_target_parent(Cell& cell, const char* target, const char*& leaf);
 // A path of the host, no component of which is a link: O_PATH, or -1 with errno.
 int open_without_links(const char* path);
 

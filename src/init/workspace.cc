@@ -81,6 +81,38 @@ int cover_by_copy(Cell& cell, const wire::Step& step) {
   return error;
 }
 
+// The directory that will hold the target, made where it is missing: everything down there takes what the cell writes.
+// No link is followed, whoever made it. A descriptor, or -errno.
+int make_parents(const Cell& cell, const char* target, const char*& leaf) {
+  int at = dup(cell.root_fd);
+  while (at >= 0) {
+    const char* slash = strchr(target, '/');
+    if (slash == nullptr) {
+      leaf = target;
+      return at;
+    }
+    char name[256];
+    const auto length = static_cast<size_t>(slash - target);
+    int next = -1;
+    if (length == 0 || length >= sizeof name) {
+      errno = ENAMETOOLONG;
+    } else {
+      memcpy(name, target, length);
+      name[length] = '\0';
+      if (mkdirat(at, name, 0755) == 0 || errno == EEXIST || errno == EROFS) {
+        const OpenHow how{kDirectoryPath, 0, kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
+        next = openat2(at, name, how);
+      }
+    }
+    const int error = errno;
+    close(at);
+    errno = error;
+    at = next;
+    target = slash + 1;
+  }
+  return -errno;
+}
+
 int put(Cell& cell, const wire::Step& step) {
   int source = -1;
   if (step.y == 0) {
@@ -93,8 +125,9 @@ int put(Cell& cell, const wire::Step& step) {
   }
   if (source < 0) return errno;
   const char* leaf = nullptr;
-  int dir = open_target_parent(cell, cell.spec.text(step.a), leaf);
+  int dir = make_parents(cell, cell.spec.text(step.a), leaf);
   int error = dir < 0 ? -dir : copy_tree(source, dir, leaf);
+  if (dir >= 0) close(dir);
   close(source);
   return error;
 }

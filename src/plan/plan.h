@@ -91,6 +91,9 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+// Where a guest of this policy starts: its cwd or, where that is left as it is, the first workspace.
+std::string starting_place(const Policy& policy, const std::string& home);
+
 // Fails with kRefused when the host cannot give what the policy asks for; the hint says what to install or change.
 Result<Plan> make_plan(const Policy& policy, const Request& request, const HostFacts& host);
 

@@ -146,6 +146,12 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
        .data = std::string(reinterpret_cast<const char*>(program.data()), program.size() * sizeof(sock_filter))});
 }
 
+std::string starting_place(const Policy& policy, const std::string& home) {
+  // Whoever works on a directory starts in it, unless another place is named.
+  if (policy.cwd != "/work" || policy.workspace.path.empty()) return policy.cwd;
+  return expand_home(policy.workspace.path.front(), home);
+}
+
 void add_exec(Plan& plan, const std::string& cwd) {
   plan.cwd = cwd;
   plan.steps.push_back({.kind = StepKind::kExec, .serves = Guarantee::kDescriptors, .a = plan.program, .b = cwd});
@@ -156,9 +162,7 @@ void add_tail(Plan& plan, const StepContext& context) {
   add_rlimits(plan, context);
   plan.steps.push_back({.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
   add_walls(plan, context, view_rules(context), "/.cloche");
-  // Whoever works on a directory starts in it, unless another place is named.
-  const bool at_home = context.policy.cwd == "/work" && !plan.workspaces.empty();
-  add_exec(plan, at_home ? plan.workspaces.front().path : context.policy.cwd);
+  add_exec(plan, starting_place(context.policy, context.home));
 }
 
 std::string passwd_text(const Plan& plan) {

@@ -42,14 +42,19 @@ bool is_writable_place(const std::string& path, const Plan& plan) {
   return std::ranges::any_of(plan.workspaces, [&](const Workspace& w) { return lies_below(path, w.path); });
 }
 
-Status settle_puts(Plan& plan, const Request& request) {
+Status settle_puts(const Plan& plan, const StepContext& context) {
+  const Request& request = context.request;
   if (request.puts.empty() && !request.keeps_files) return {};
   if (plan.backend != Backend::kNamespace) {
     return fail(ErrorCode::kRefused, "files", "putting files in and getting them out takes the native backend of tier 'namespace'",
                 "leave the backend and the tier out, or grant a directory with files.write");
   }
+  const std::vector<Grant> grants = sorted_grants(context);
   for (const Put& put : request.puts) {
-    if (is_writable_place(put.to, plan)) continue;
+    // What is granted is the host's own.
+    const bool granted = std::ranges::any_of(
+        grants, [&](const Grant& grant) { return put.to == grant.path || lies_below(put.to, grant.path); });
+    if (is_writable_place(put.to, plan) && !granted) continue;
     return fail(ErrorCode::kRefused, "put", fmt::format("'{}' is not a place where files can be put", put.to),
                 "name one below /work, /tmp, /home/guest or a workspace");
   }
@@ -89,7 +94,7 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
     plan.scratch_inodes += kOverlayInodes;
     plan.workspaces.push_back(std::move(workspace));
   }
-  return settle_puts(plan, context.request);
+  return settle_puts(plan, context);
 }
 
 }  // namespace cloche
