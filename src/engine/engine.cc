@@ -118,7 +118,10 @@ Result<std::vector<Fd>> open_roots(const Plan& plan) {
   for (const Workspace& workspace : plan.workspaces) {
     CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(workspace.path));
     const int fd = ::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return fail_errno(errno, "workspace " + workspace.path, "it cannot be opened as a directory");
+    if (fd < 0) {
+      return std::unexpected(Error{ErrorCode::kRefused, "workspace " + workspace.path, errno,
+                                   "it cannot be opened as a directory", "name a directory that this user may read"});
+    }
     out.emplace_back(fd);
   }
   return out;
