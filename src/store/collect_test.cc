@@ -131,6 +131,7 @@ TEST_F(CollectTest, NeverFollowsALinkOutOfTheStateDirectory) {
   EXPECT_EQ(collect_all().removed.size(), 4u);
   EXPECT_EQ(entries(), Names{});
   EXPECT_TRUE(fs::exists(victim + "/precious"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(victim), {}), 1) << "nor leaves anything there";
 }
 
 TEST_F(CollectTest, RemovesTreesThatAGuestMadeToBeHard) {
