@@ -166,7 +166,9 @@ int run_command(Words words) {
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
-  record.finish(report, json, kept_by(report));
+  if (Status written = record.finish(report, json, kept_by(report)); !written) {
+    code = complain(written.error(), kExitFailed);
+  }
   return code;
 }
 
