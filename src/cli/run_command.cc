@@ -148,7 +148,7 @@ int run_command(Words words) {
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
-  record.finish(report, json);
+  if (Status kept = record.finish(report, json); !kept) code = complain(kept.error(), kExitFailed);
   return code;
 }
 
