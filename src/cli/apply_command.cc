@@ -87,7 +87,7 @@ Result<std::vector<files::Selection>> selected(const RunFiles& files, const Pars
   return selections;
 }
 
-Result<ApplyOptions> options_for(const Workspace& workspace, const Parsed& parsed) {
+ApplyOptions options_for(const Workspace& workspace, const Parsed& parsed) {
   ApplyOptions options;
   options.force = parsed.has("--force");
   options.three_way = parsed.has("--three-way");
@@ -102,6 +102,20 @@ Result<ApplyOptions> options_for(const Workspace& workspace, const Parsed& parse
   return options;
 }
 
+Status check_grants(const RunFiles& files, const Parsed& parsed) {
+  for (const std::string& path : values_of(parsed, "--allow-protected")) {
+    const bool known = path == "all" || std::ranges::any_of(files.workspaces, [&](const Workspace& workspace) {
+                         const auto inside = files::path_in(workspace.proposal, path);
+                         return inside && !inside->empty();
+                       });
+    if (!known) {
+      return fail(ErrorCode::kInvalidInput, "--allow-protected",
+                  fmt::format("{} does not lie in the workspace", shown_text(path)), "name a path in it, or all");
+    }
+  }
+  return {};
+}
+
 // Everything is tried first: with several workspaces, a conflict in the last one keeps the first from being written.
 Result<std::vector<Outcome>> apply_all(RunFiles& files, const std::vector<files::Selection>& selections,
                                        const Parsed& parsed) {
@@ -112,7 +126,7 @@ Result<std::vector<Outcome>> apply_all(RunFiles& files, const std::vector<files:
       Workspace& workspace = files.workspaces[i];
       if (selections[i].empty()) continue;
       if (!workspace.root.valid()) return std::unexpected(workspace.obstacle);
-      CLOCHE_TRY_ASSIGN(ApplyOptions options, options_for(workspace, parsed));
+      ApplyOptions options = options_for(workspace, parsed);
       options.dry_run = trial;
       Ticker ticker("apply");
       options.progress = std::ref(ticker);
@@ -263,6 +277,7 @@ int apply_command(Words words) {
   auto files = open_run_files(parsed->operands.front(), Purpose::kApply, parsed->value("--workspace"));
   if (!files) return complain(files.error(), exit_code_of(files.error()));
   const std::vector<std::string> paths(parsed->operands.begin() + 1, parsed->operands.end());
+  if (const auto known = check_grants(*files, *parsed); !known) return complain(known.error(), kExitUsage);
   auto selections = selected(*files, *parsed, paths);
   if (!selections) return complain(selections.error(), kExitUsage);
   if (parsed->has("--hunk")) {

@@ -129,7 +129,7 @@ constexpr Text kApplyText =
     "not "
     "selected is kept for later.\n"
     "Exit code: 0 applied; 1 conflicts or protected names, which are listed, and nothing was written; 2 wrong command "
-    "line; 125 cloche failed; 126 no such run.";
+    "line; 125 cloche failed; 126 no such run, or its workspace cannot be reached.";
 constexpr Text kDiscardText =
     "Removes what is kept of the run's changes, without asking; the workspace is not touched. The run's report stays.";
 

@@ -68,6 +68,9 @@ std::string join_marks(const std::vector<std::string>& marks) {
 std::string states_text(const ShownEntry& shown) {
   const Entry& entry = *shown.entry;
   if (files::kind_of(entry) == ChangeKind::kMode || shown.from != nullptr) return {};
+  const bool only_folders = (!entry.before || entry.before->kind == FileKind::kDirectory) &&
+                            (!entry.after || entry.after->kind == FileKind::kDirectory);
+  if (only_folders) return {};
   std::string out;
   if (entry.before) out += fmt::format("  before: {}\n", state_text(*entry.before));
   if (entry.after && entry.obstacle == files::Obstacle::kNone)
@@ -138,8 +141,6 @@ std::vector<std::string> marks_of(const ShownEntry& shown) {
     marks.push_back("cannot be applied: " + std::string(to_string(entry.obstacle)));
   } else if (shown.found.standing == files::Standing::kThere) {
     marks.emplace_back("already so on the host");
-  } else if (shown.found.standing == files::Standing::kCannotBeSeen) {
-    marks.push_back("conflict: " + shown.found.reason);
   } else if (shown.found.standing != files::Standing::kClean) {
     marks.push_back("conflict: " + shown.found.reason);
   }

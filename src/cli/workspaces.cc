@@ -63,6 +63,10 @@ Status open_root(Workspace& workspace, Purpose purpose) {
   auto root = sys::open_without_symlinks(workspace.proposal.root);
   if (!root) {
     workspace.obstacle = std::move(root).error();
+    workspace.obstacle.step = "workspace " + workspace.proposal.root;
+    workspace.obstacle.message = workspace.obstacle.errno_value == 0 ? "the way to it leads through a symbolic link"
+                                                                     : "the directory cannot be reached";
+    workspace.obstacle.hint = "apply writes to the very directory that the run was given";
     return {};
   }
   workspace.root = std::move(*root);
