@@ -306,11 +306,11 @@ class Apply(WorkspaceCase):
         start = time.monotonic()
         self.apply()
         whole = time.monotonic() - start
-        for attempt in range(16):
+        for attempt in range(8):
             begin_again()
             process = subprocess.Popen([CLOCHE, "apply", "last"], env=self.env, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-            time.sleep(whole * attempt / 16)
+            time.sleep(whole * attempt / 8)
             process.kill()
             process.wait(TIMEOUT)
             _, text = self.diff("--name-only")
