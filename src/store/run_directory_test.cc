@@ -105,7 +105,8 @@ TEST_F(RunDirectoryTest, StrangeThingsInPlaceOfARunAreRefused) {
   ASSERT_EQ(::mkfifo((runs + "pipepipe/run.json").c_str(), 0600), 0);
   EXPECT_FALSE(find_run(place_, "pipepipe", Use::kRead)->read());
   write("hugehuge", "lock", "");
-  write("hugehuge", "run.json", std::string(kRunFileLimit + 1, ' '));
+  const RunFile file{"hugehuge", facts(), 1, {}, {}, {}};
+  write("hugehuge", "run.json", encode(file) + std::string(kRunFileLimit, ' '));
   EXPECT_FALSE(find_run(place_, "hugehuge", Use::kRead)->read());
   EXPECT_EQ(find_run(place_, "last", Use::kRead)->id(), "goodgood");
 }
