@@ -65,6 +65,22 @@ constexpr auto kGcExamples = std::to_array<Text>({
     "cloche gc --keep 0                          # every run that is over",
     "cloche gc --size 100M --dry-run",
 });
+constexpr auto kDiffUsages = std::to_array<Text>({"diff [options] RUN [path…]"});
+constexpr auto kDiffExamples = std::to_array<Text>({
+    "cloche diff last                            # of the run that was started last",
+    "cloche diff last --stat",
+    "cloche diff 3f2a src --exit-code",
+});
+constexpr auto kApplyUsages = std::to_array<Text>({"apply [options] RUN [path…]"});
+constexpr auto kApplyExamples = std::to_array<Text>({
+    "cloche apply last                           # all of it, or nothing",
+    "cloche apply last src README.md             # parts; the rest is kept",
+    "cloche apply last --hunk                    # asks for each hunk",
+    "cloche apply last --hunks src/a.c:1,3-5",
+    "cloche apply last --three-way               # merges what the host changed since",
+});
+constexpr auto kDiscardUsages = std::to_array<Text>({"discard [options] RUN"});
+constexpr auto kDiscardExamples = std::to_array<Text>({"cloche discard last"});
 constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
 constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
 
@@ -94,6 +110,29 @@ constexpr Text kGcText =
     "or CLOCHE_KEEP_AGE, CLOCHE_KEEP_SIZE and CLOCHE_KEEP_RUNS. `cloche run` collects by itself once an hour.\n"
     "Exit code: 125 when something could not be removed, 126 when another gc is at work.";
 
+constexpr Text kDiffText =
+    "Shows what the guest added, changed, renamed and deleted in its workspace and what is still to be applied, and "
+    "marks "
+    "what deserves a second look: names that other programs obey (protected), what changed on the host since "
+    "(conflict), "
+    "and what cannot be applied. Texts are shown as a unified diff, other files by size and digest. RUN is an id, the "
+    "beginning of one, or last; paths select files and directories.\n"
+    "Exit code: 0, also with changes; 1 with --exit-code when there are some; 2 wrong command line; 126 no such run.";
+constexpr Text kApplyText =
+    "Writes what was selected to the workspace, all of it or nothing: a crash leaves the old state or the new one, and "
+    "the "
+    "next diff, apply or discard ends what was interrupted. What changed on the host since the run is a conflict and "
+    "is "
+    "never overwritten without --force. Nothing is written outside of the workspace or through a link; fifos, sockets "
+    "and "
+    "devices, set-uid bits, owners and extended attributes never are. Protected names need --allow-protected. What was "
+    "not "
+    "selected is kept for later.\n"
+    "Exit code: 0 applied; 1 conflicts or protected names, which are listed, and nothing was written; 2 wrong command "
+    "line; 125 cloche failed; 126 no such run, or its workspace cannot be reached.";
+constexpr Text kDiscardText =
+    "Removes what is kept of the run's changes, without asking; the workspace is not touched. The run's report stays.";
+
 // The tables of options are constants of other files, whose addresses are known but whose values are not, here.
 std::array<Section, 3> run_sections() {
   return {{{"Policy", kPolicyOptions}, {"Program", kProgramOptions}, {"Output", kOutputOptions}}};
@@ -107,7 +146,10 @@ struct Book {
   std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
   std::array<Section, 1> ps{{{"Options", kPsOptions}}};
   std::array<Section, 1> gc{{{"Options", kGcOptions}}};
-  std::array<Command, 9> commands{{
+  std::array<Section, 1> diff{{{"Options", kDiffOptions}}};
+  std::array<Section, 1> apply{{{"Options", kApplyOptions}}};
+  std::array<Section, 1> discard{{{"Options", kDiscardOptions}}};
+  std::array<Command, 12> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -128,6 +170,11 @@ struct Book {
        keeper, kKeeperExamples, keeper_command},
       {"ps", "list the runs", kPsUsages, kPsText, ps, kPsExamples, ps_command},
       {"gc", "remove records of runs that are over", kGcUsages, kGcText, gc, kGcExamples, gc_command},
+      {"diff", "show what a run did to its workspace", kDiffUsages, kDiffText, diff, kDiffExamples, diff_command},
+      {"apply", "write what a run did to the workspace", kApplyUsages, kApplyText, apply, kApplyExamples,
+       apply_command},
+      {"discard", "throw away what a run did to its workspace", kDiscardUsages, kDiscardText, discard, kDiscardExamples,
+       discard_command},
       {"help",
        "show the help of a command",
        kHelpUsages,
@@ -162,7 +209,7 @@ std::string overview() {
 }
 
 std::unexpected<Error> no_such_command(std::string_view name) {
-  std::array<std::string_view, 9> names;
+  std::array<std::string_view, 12> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
   return fail(

@@ -45,6 +45,9 @@ int report_command(Words words);
 int keeper_command(Words words);
 int ps_command(Words words);
 int gc_command(Words words);
+int diff_command(Words words);
+int apply_command(Words words);
+int discard_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
@@ -53,5 +56,8 @@ extern const Table kReportCommandOptions;
 extern const Table kKeeperOptions;
 extern const Table kPsOptions;
 extern const Table kGcOptions;
+extern const Table kDiffOptions;
+extern const Table kApplyOptions;
+extern const Table kDiscardOptions;
 
 }  // namespace cloche::cli

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/report_file.h"
-#include "cli/run_files.h"
+#include "cli/file_traffic.h"
 #include "cli/run_options.h"
 #include "cli/run_record.h"
 #include "cli/terminal.h"
@@ -49,7 +49,7 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
 }
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
-                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record, RunFiles& files) {
+                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record, FileTraffic& files) {
   const HostFacts host = probe_for(policy, request.home);
   RunWiring wiring;
   files.wire(wiring);
@@ -100,7 +100,7 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record,
   if (!id) return refusal(*wanted, policy, id.error());
   wanted->id = std::move(*id);
   record.arm(env, wanted->id, policy);
-  auto files = RunFiles::prepare(args, policy, *wanted, record);
+  auto files = FileTraffic::prepare(args, policy, *wanted, record);
   if (!files) return refusal(*wanted, policy, files.error());
   auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, record, *files);
   kept = files->problem();

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "cli/progress.h"
+#include "cli/ticker.h"
 #include "cli/run_options.h"
 #include "cli/run_record.h"
 #include "engine/engine.h"
@@ -12,10 +12,10 @@
 
 namespace cloche::cli {
 
-class RunFiles {
+class FileTraffic {
  public:
   // Opens what the guest must not be able to redirect, and the run's directory where something will be kept.
-  static Result<RunFiles> prepare(const RunArgs& args, const Policy& policy, const Request& request, RunRecord& record);
+  static Result<FileTraffic> prepare(const RunArgs& args, const Policy& policy, const Request& request, RunRecord& record);
 
   void wire(RunWiring& wiring);
   Keep keep();
@@ -25,7 +25,7 @@ class RunFiles {
 
  private:
   std::shared_ptr<Keeping> keeping_ = std::make_shared<Keeping>();
-  std::shared_ptr<Progress> progress_;
+  std::shared_ptr<Ticker> progress_;
   std::shared_ptr<Status> problem_ = std::make_shared<Status>();
 };
 
