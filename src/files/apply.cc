@@ -23,6 +23,7 @@ using tree::FileKind;
 struct Target {
   std::optional<tree::FileState> state;
   std::optional<std::string> text;
+  bool keeps_bytes = false;  // only the mode changes, of whatever is there
 };
 
 // What is noted in the proposal once everything was applied.
@@ -47,6 +48,7 @@ class Application {
  private:
   Status prepare(std::size_t index, const std::optional<std::vector<std::size_t>>& hunks);
   Result<Target> target_of(std::size_t index, const std::optional<std::vector<std::size_t>>& hunks, Note& note) const;
+  bool merge_modes(const Entry& entry, const Found& found, Target& target);
   Result<bool> resolve(const Entry& entry, const Found& found, Target& target);
   Result<std::optional<diff::Merge>> merge(const Entry& entry, const Found& found, const Target& target) const;
   Result<std::optional<std::string>> present_text(const Entry& entry, const Found& found) const;
@@ -87,9 +89,12 @@ Status Application::prepare(std::size_t index, const std::optional<std::vector<s
   Note note{index, {}};
   CLOCHE_TRY_ASSIGN(Target target, target_of(index, hunks, note));
   const Found found = compare(root_, proposal_, index);
-  if (found.standing == Standing::kThere) {
+  if (found.standing == Standing::kThere) note.part.reset();
+  // A part that was written before a crash kept it from being noted is there, too.
+  const bool seen = found.standing != Standing::kCannotBeSeen;
+  if (found.standing == Standing::kThere || (seen && target.text && tree::agree(found.present, target.state))) {
     ++outcome_.there;
-    notes_.push_back({index, {}});
+    notes_.push_back(std::move(note));
     return {};
   }
   check_protected(entry);
@@ -105,7 +110,7 @@ Status Application::prepare(std::size_t index, const std::optional<std::vector<s
 Result<Target> Application::target_of(std::size_t index, const std::optional<std::vector<std::size_t>>& hunks,
                                       Note& note) const {
   const Entry& entry = proposal_.entries[index];
-  if (!hunks) return Target{entry.after, {}};
+  if (!hunks) return Target{entry.after, {}, false};
   const std::string step = tree::printable(entry.path);
   if (!is_regular(entry.before) || !is_regular(entry.after)) {
     return fail(ErrorCode::kInvalidInput, step, "only a file that was changed has hunks", "select it as a whole");
@@ -120,8 +125,8 @@ Result<Target> Application::target_of(std::size_t index, const std::optional<std
                 "cloche diff shows them in order");
   }
   CLOCHE_TRY_ASSIGN(std::string text, diff::apply_hunks(texts->before, all, *hunks));
-  if (text == texts->after) return Target{entry.after, {}};
-  Target target{tree::regular_state(text, entry.before->mode), text};
+  if (text == texts->after) return Target{entry.after, {}, false};
+  Target target{tree::regular_state(text, entry.before->mode), text, false};
   note.part = std::move(text);
   return target;
 }
@@ -133,6 +138,7 @@ Result<bool> Application::resolve(const Entry& entry, const Found& found, Target
     return false;
   };
   if (found.standing == Standing::kCannotBeSeen) return problem(ProblemKind::kCannotBeDone, found.reason);
+  if ((options_.three_way || options_.force) && merge_modes(entry, found, target)) return true;
   if (options_.three_way && found.standing == Standing::kConflict) {
     CLOCHE_TRY_ASSIGN(std::optional<diff::Merge> merged, merge(entry, found, target));
     if (merged && (merged->conflicts == 0 || options_.markers)) {
@@ -150,6 +156,23 @@ Result<bool> Application::resolve(const Entry& entry, const Found& found, Target
   }
   if (!options_.force) return problem(ProblemKind::kConflict, found.reason);
   outcome_.forced.push_back(entry.path);
+  return true;
+}
+
+// Where one side changed the mode alone and the other one the bytes, both have their way, whatever the bytes are.
+bool Application::merge_modes(const Entry& entry, const Found& found, Target& target) {
+  if (found.standing != Standing::kConflict) return false;
+  if (!is_regular(entry.before) || !is_regular(target.state) || !is_regular(found.present)) return false;
+  if (files::kind_of(entry) == ChangeKind::kMode) {
+    const mode_t mode = target.state->mode;
+    target = {found.present, {}, true};
+    target.state->mode = mode;
+  } else if (found.present->digest == entry.before->digest && target.state->mode == entry.before->mode) {
+    target.state->mode = found.present->mode;
+  } else {
+    return false;
+  }
+  outcome_.merged.push_back(entry.path);
   return true;
 }
 
@@ -185,7 +208,9 @@ void Application::add_change(const Entry& entry, const Found& found, Target targ
   if (!found.present && !target.state) return;
   tree::Change change{entry.path, found.present, std::move(target.state), {}};
   if (is_regular(change.after)) {
-    if (target.text) {
+    if (target.keeps_bytes) {
+      change.content = std::monostate();
+    } else if (target.text) {
       change.content = std::move(*target.text);
     } else {
       change.content = tree::FileIn{directory_, "blobs/" + sys::to_hex(change.after->digest)};

@@ -189,6 +189,48 @@ TEST(ApplyProposal, AMergeWithConflictsIsWrittenOnlyWithMarkers) {
   EXPECT_THAT(read(desk.lower("file")), HasSubstr("<<<<<<< host\nhost\n=======\nguest\n>>>>>>> guest\n"));
 }
 
+TEST(ApplyProposal, AModeOfOneSideAndBytesOfTheOtherGoTogether) {
+  ApplyDesk desk;
+  write_file(desk.lower("mode"), std::string("a\0b", 3));
+  write_file(desk.lower("bytes"), std::string("a\0b", 3));
+  write_file(desk.upper("mode"), std::string("a\0b", 3), 0755);
+  write_file(desk.upper("bytes"), std::string("guest\0", 6));
+  expect_captured(desk.capture());
+  write_file(desk.lower("mode"), "host");
+  write_file(desk.lower("bytes"), std::string("a\0b", 3), 0600);
+  EXPECT_THAT(problems(desk.apply()), ElementsAre("conflict bytes", "conflict mode"));
+  expect_done(desk.apply({.three_way = true}));
+  EXPECT_EQ(read(desk.lower("mode")), "host");
+  EXPECT_EQ(fs::status(desk.lower("mode")).permissions(), fs::perms(0755));
+  EXPECT_EQ(read(desk.lower("bytes")), std::string("guest\0", 6));
+  EXPECT_EQ(fs::status(desk.lower("bytes")).permissions(), fs::perms(0600));
+}
+
+// Nor does force take back what the host wrote, where the guest wrote nothing.
+TEST(ApplyProposal, AModeAloneNeverTakesBytesBack) {
+  ApplyDesk desk;
+  write_file(desk.lower("mode"), "old");
+  write_file(desk.upper("mode"), "old", 0755);
+  expect_captured(desk.capture());
+  write_file(desk.lower("mode"), "host");
+  expect_done(desk.apply({.force = true}));
+  EXPECT_EQ(read(desk.lower("mode")), "host");
+  EXPECT_EQ(fs::status(desk.lower("mode")).permissions(), fs::perms(0755));
+}
+
+TEST(ApplyProposal, APartThatWasWrittenBeforeACrashIsFoundToBeThere) {
+  ApplyDesk desk;
+  write_file(desk.lower("file"), lines(40));
+  write_file(desk.upper("file"), lines(40, {{2, "first"}, {38, "second"}}));
+  expect_captured(desk.capture());
+  write_file(desk.lower("file"), lines(40, {{2, "first"}}));
+  const auto outcome = desk.apply({}, {}, {"file:1"});
+  expect_done(outcome);
+  EXPECT_EQ(outcome->there, 1u);
+  expect_done(desk.apply());
+  EXPECT_EQ(read(desk.lower("file")), lines(40, {{2, "first"}, {38, "second"}}));
+}
+
 TEST(ApplyProposal, HunksOneByOne) {
   ApplyDesk desk;
   write_file(desk.lower("file"), lines(40));

@@ -167,6 +167,25 @@ TEST(Capture, ReadsWhatItsModeForbids) {
   EXPECT_EQ(desk.blob(*desk.entry("folder/inner/file").after), "secret");
 }
 
+// The guest gave itself rights that we do not have on the host: root has them, an ordinary user does not.
+TEST(Capture, WhatTheHostDoesNotLetUsReadIsSaidAndNotGuessed) {
+  Desk desk;
+  write_file(desk.lower("file"), "old", 0000);
+  write_file(desk.lower("folder/inside"), "old");
+  write_file(desk.lower("usual"), "old");
+  ASSERT_EQ(::chmod(desk.lower("folder").c_str(), 0000), 0);
+  write_file(desk.upper("file"), "new");
+  write_file(desk.upper("folder/inside"), "new");
+  write_file(desk.upper("usual"), "new");
+  expect_captured(desk.capture());
+  const std::string unknown = ::geteuid() == 0 ? "" : ", " + std::string(to_string(Obstacle::kUnreadable));
+  const Changes changes = desk.changes();
+  EXPECT_EQ(changes.at("file"), "modified" + unknown);
+  EXPECT_EQ(changes.at("folder"), "mode");
+  EXPECT_EQ(changes.at("folder/inside"), ::geteuid() == 0 ? "modified" : "type" + unknown);
+  EXPECT_EQ(changes.at("usual"), "modified");
+}
+
 TEST(Capture, WhatIsCoveredIsNeverAChange) {
   Desk desk;
   write_file(desk.lower("data/kept"), "1");

@@ -42,13 +42,16 @@ Result<std::vector<std::string>> HostSide::names(int folder) {
 }
 
 Result<std::optional<HostThing>> HostSide::look(int folder, const std::string& name, const std::string& path) const {
+  HostThing thing;
   struct statx stx{};
   const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
   if (::statx(folder, name.c_str(), flags, STATX_BASIC_STATS, &stx) != 0) {
     if (gone(errno)) return std::nullopt;
-    return cannot(path, "could not be inspected");
+    if (errno != EACCES && errno != EPERM) return cannot(path, "could not be inspected");
+    // A guest gave itself rights to a directory that we have none to: that is no reason to lose the rest.
+    thing.obstacle = Obstacle::kUnreadable;
+    return thing;
   }
-  HostThing thing;
   struct stat st{};
   st.st_mode = stx.stx_mode;
   thing.state.kind = tree::kind_of(st);
@@ -75,10 +78,6 @@ Status HostSide::read(int folder, const std::string& name, const std::string& pa
   if (place.valid()) {
     const auto file = tree::reopen_regular(place.get(), path);
     if (file) return read_open(file->get(), thing);
-    if (file.error().errno_value != 0 && file.error().errno_value != EACCES && file.error().errno_value != EPERM) {
-      return std::unexpected(file.error());
-    }
-    if (file.error().errno_value == 0) thing.changed = true;
   }
   // Not ours to read, or replaced by something else while we looked.
   thing.obstacle = Obstacle::kUnreadable;
@@ -97,8 +96,8 @@ Status HostSide::read_open(int fd, HostThing& thing) const {
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, thing.state.size - size));
     const ssize_t n = ::read(fd, chunk.data(), want);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "read a file of the workspace", "could not be read");
-    if (n == 0) break;
+    if (n < 0) thing.obstacle = Obstacle::kUnreadable;
+    if (n <= 0) break;
     const std::string_view piece(chunk.data(), static_cast<std::size_t>(n));
     hash.update(piece);
     if (small) text += piece;
