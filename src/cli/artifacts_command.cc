@@ -15,6 +15,7 @@
 #include "report/json_writer.h"
 #include "report/text.h"
 #include "store/run_directory.h"
+#include "store/files.h"
 #include "store/run_file.h"
 #include "sys/file.h"
 #include "tree/apply.h"
