@@ -83,11 +83,9 @@ Status write_to(const std::string& folder, const store::RunDirectory& run, const
   CLOCHE_TRY_ASSIGN(const tree::Applied applied, tree::apply(root.get(), changes, options));
   if (applied.applied) return {};
   const tree::Conflict& first = applied.conflicts.front();
-  return fail(ErrorCode::kRefused, tree::printable(first.path), first.reason,
-              applied.conflicts.size() == 1
-                  ? "nothing was written; --force writes over it"
-                  : fmt::format("nothing was written; so do {} others; --force writes over them",
-                                applied.conflicts.size() - 1));
+  return fail(ErrorCode::kRefused, tree::printable(first.path),
+              first.kind == tree::ConflictKind::kChanged ? "something is there already" : first.reason,
+              fmt::format("nothing was written, {} in the way; --force writes over files", applied.conflicts.size()));
 }
 
 std::string as_text(const std::vector<Artifact>& artifacts) {

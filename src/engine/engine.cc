@@ -182,8 +182,9 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   if (!takes_early_process(policy, host)) head.first = {};
   Starter starter = head.keeper ? starter_with(head.keeper, head.only_keeper) : Starter(start_cell);
   // Tier 0 leaves directory trees, whose removal takes more than a process in our memory may use.
-  auto supervisor = Supervisor::make(host, std::move(starter),
-                                     policy.tier == Tier::kProcess ? Janitor::Home::kProgram : Janitor::Home::kShared);
+  const bool apart = policy.tier == Tier::kProcess || head.in_host_program;
+  auto supervisor =
+      Supervisor::make(host, std::move(starter), apart ? Janitor::Home::kProgram : Janitor::Home::kShared);
   if (!supervisor) return refusal(named, policy, supervisor.error());
   (*supervisor)->use_early(std::move(head.first));
   const auto try_on = [&](const HostFacts& facts) -> Result<Attempt> {

@@ -47,6 +47,7 @@ struct HeadStart {
   bool only_keeper = false;        // nothing but its cells will do
   std::optional<Error> no_keeper;  // so this is the end of it
   Spawned first;
+  bool in_host_program = false;  // whose memory is not for a janitor to share
 };
 HeadStart begin_early(const KeeperUse& keeper);
 
