@@ -62,12 +62,22 @@ def growth(results):
         for head, rows in (("granted files", results["growth"]["grants"]), ("more mounts", results["growth"]["mounts"])) if rows)
 
 
+def workspace(results):
+    parts = results["workspace"]
+    tables = [("files in the tree", parts["opening"])]
+    tables += [(f"reading {name}", rows) for name, rows in parts["reading"].items()]
+    tables += [("diff of changed files", parts["diff"])]
+    return "\n\n".join(
+        table([head, "median ms", "p25", "p95", f"of {next(iter(rows))}"], [[name, *timed(r)] for name, r in rows.items()])
+        for head, rows in tables)
+
+
 def micro(results):
     return table(["step", "µs"], [[f"`{name}`", f"{row['time'] / 1e3:.0f}"] for name, row in results["micro"].items()
                                   if row.get("unit") == "ns"])
 
 
-WRITERS = {"facts": facts, "commands": commands, "timing": timing, "kernel": kernel, "library": library, "memory": memory, "growth": growth,
+WRITERS = {"facts": facts, "commands": commands, "timing": timing, "kernel": kernel, "library": library, "memory": memory, "growth": growth, "workspace": workspace,
            "micro": micro}
 
 

@@ -50,6 +50,9 @@ class PolicyBuilder {
   PolicyBuilder& read(std::string path);                                // absolute; appears at the same path
   PolicyBuilder& write(std::string path);
   PolicyBuilder& exec(std::string path);
+  // The guest changes this directory as it likes, and it stays as it is: what changed is kept with the run, for
+  // `cloche diff` and `cloche apply`. Its run has a thread of its own.
+  PolicyBuilder& workspace(std::string path);
   PolicyBuilder& env(std::string name, std::string value);
   std::expected<PolicyHandle, std::string> build();
 
@@ -99,6 +102,7 @@ class RunHandle {
 struct RuntimeOptions {
   std::string init_path = {};          // of cloche-init; empty: where it was installed
   std::size_t tail_bytes = 64 * 1024;  // kept per stream in the result
+  std::string state_directory = {};    // where runs with a workspace are kept; empty: as the command line has it
   // A keeper of this runtime's own: a small process that prepares cells ahead, so that runs start in the time of a
   // process. Uses memory for the cells that wait (docs/performance.md).
   bool keeper = false;

@@ -26,6 +26,8 @@ constexpr auto kRunExamples = std::to_array<Text>({
     "cloche run --wall 10s --memory 256M script.py",
     "cloche run --read ~/data --write ~/out --cwd ~/out script.py",
     "cloche run --policy policy.toml --report report.json script.py",
+    "cloche run --workspace . -- make            # changes are a proposal: cloche diff last; cloche apply last",
+    "cloche run --put in.csv:in.csv --get out.csv:out.csv script.py",
     "cloche run --tty -- bash                    # an interactive shell in a cell",
 });
 constexpr auto kPlanUsages =
@@ -81,6 +83,10 @@ constexpr auto kApplyExamples = std::to_array<Text>({
 });
 constexpr auto kDiscardUsages = std::to_array<Text>({"discard [options] RUN"});
 constexpr auto kDiscardExamples = std::to_array<Text>({"cloche discard last"});
+constexpr auto kArtifactsUsages = std::to_array<Text>({"artifacts [options] RUN"});
+constexpr auto kArtifactsExamples = std::to_array<Text>({
+    "cloche run --artifact 'out/*.png' plot.py; cloche artifacts last --to plots",
+});
 constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
 constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
 
@@ -133,6 +139,11 @@ constexpr Text kApplyText =
 constexpr Text kDiscardText =
     "Removes what is kept of the run's changes, without asking; the workspace is not touched. The run's report stays.";
 
+constexpr Text kArtifactsText =
+    "Lists the files that `run --artifact` kept: digest, size, type and the path in the cell. With --to they are written "
+    "into a directory, all of them or none, never through a link.\n"
+    "Exit code: 0; 2 wrong command line; 125 cloche failed; 126 no such run, or a file is in the way.";
+
 // The tables of options are constants of other files, whose addresses are known but whose values are not, here.
 std::array<Section, 3> run_sections() {
   return {{{"Policy", kPolicyOptions}, {"Program", kProgramOptions}, {"Output", kOutputOptions}}};
@@ -149,7 +160,8 @@ struct Book {
   std::array<Section, 1> diff{{{"Options", kDiffOptions}}};
   std::array<Section, 1> apply{{{"Options", kApplyOptions}}};
   std::array<Section, 1> discard{{{"Options", kDiscardOptions}}};
-  std::array<Command, 12> commands{{
+  std::array<Section, 1> artifacts{{{"Options", kArtifactsOptions}}};
+  std::array<Command, 13> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -175,6 +187,8 @@ struct Book {
        apply_command},
       {"discard", "throw away what a run did to its workspace", kDiscardUsages, kDiscardText, discard, kDiscardExamples,
        discard_command},
+      {"artifacts", "list the files that a run kept, and write them out", kArtifactsUsages, kArtifactsText, artifacts,
+       kArtifactsExamples, artifacts_command},
       {"help",
        "show the help of a command",
        kHelpUsages,

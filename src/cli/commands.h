@@ -48,6 +48,7 @@ int gc_command(Words words);
 int diff_command(Words words);
 int apply_command(Words words);
 int discard_command(Words words);
+int artifacts_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
@@ -59,5 +60,6 @@ extern const Table kGcOptions;
 extern const Table kDiffOptions;
 extern const Table kApplyOptions;
 extern const Table kDiscardOptions;
+extern const Table kArtifactsOptions;
 
 }  // namespace cloche::cli

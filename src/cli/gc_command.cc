@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/run_options.h"
+#include "cli/ticker.h"
 #include "report/json_writer.h"
 #include "report/text.h"
 #include "store/collect.h"
@@ -43,23 +44,6 @@ Result<store::Limits> limits_of(const Parsed& parsed, const Environment& env) {
   }
   return out;
 }
-
-// A line a second, once it takes longer than one.
-class Ticker {
- public:
-  bool operator()(const store::Progress& progress) {
-    constexpr auto kPeriod = std::chrono::seconds(1);
-    const auto now = Clock::now();
-    if (now - last_ >= kPeriod) {
-      last_ = now;
-      put(STDERR_FILENO, fmt::format("cloche: gc: removing run {}; {} files so far\n", progress.id, progress.entries));
-    }
-    return true;
-  }
-
- private:
-  Clock::time_point last_ = Clock::now();
-};
 
 std::string counted(std::size_t count) { return count == 1 ? "1 run" : fmt::format("{} runs", count); }
 
@@ -115,7 +99,11 @@ int gc_command(Words words) {
   const auto place = store::find_place(env);
   if (!place) return complain(place.error(), exit_code_of(place.error()));
   const bool dry = parsed->has("--dry-run");
-  const auto done = dry ? store::preview(*place, *limits) : store::collect(*place, *limits, Ticker());
+  const auto tell = [ticker = Ticker("gc")](const store::Progress& progress) mutable {
+    if (ticker.due()) ticker(fmt::format("removing run {}; {} files so far", progress.id, progress.entries));
+    return true;
+  };
+  const auto done = dry ? store::preview(*place, *limits) : store::collect(*place, *limits, tell);
   if (!done) return complain(done.error(), exit_code_of(done.error()));
   const int code =
       put(STDOUT_FILENO, parsed->has("--json") ? as_json(*done, dry) : as_text(*done, dry)) ? 0 : kExitFailed;

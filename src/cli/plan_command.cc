@@ -13,7 +13,7 @@ Result<Plan> plan_of(const RunArgs& args) {
   const Environment env = read_environment();
   CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
   CLOCHE_TRY_ASSIGN(const Request request, make_request(args, policy, env));
-  return make_plan(policy, request, probe_for(policy));
+  return make_plan(policy, request, probe_for(policy, request.home));
 }
 
 }  // namespace

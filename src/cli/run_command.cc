@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/report_file.h"
+#include "cli/file_traffic.h"
 #include "cli/run_options.h"
 #include "cli/run_record.h"
 #include "cli/terminal.h"
@@ -48,9 +49,10 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
 }
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
-                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record) {
-  const HostFacts host = probe_for(policy);
+                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record, FileTraffic& files) {
+  const HostFacts host = probe_for(policy, request.home);
   RunWiring wiring;
+  files.wire(wiring);
   wiring.asked = asked;
   wiring.cancel_fd = cancel.get();
   wiring.on_started = [&record] { (void)record.begin(RunRecord::Need::kNone); };
@@ -59,18 +61,18 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
     wiring.err_fd = STDERR_FILENO;
   }
   if (parsed.has("--stdin")) wiring.stdin_fd = STDIN_FILENO;
-  if (!request.tty) return run(policy, request, host, std::move(wiring), std::move(head));
+  if (!request.tty) return run(policy, request, host, std::move(wiring), std::move(head), files.keep());
 
   CLOCHE_TRY_ASSIGN(const Fd resize, resize_signal());
   CLOCHE_TRY_ASSIGN(const RawTerminal raw, RawTerminal::enter(STDIN_FILENO));
   wiring.stdin_fd = STDIN_FILENO;
   wiring.terminal_fd = STDIN_FILENO;
   wiring.resize_fd = resize.get();
-  return run(policy, request, host, std::move(wiring), std::move(head));
+  return run(policy, request, host, std::move(wiring), std::move(head), files.keep());
 }
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
-Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record) {
+Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record, Status& kept) {
   const Environment env = read_environment();
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
@@ -98,8 +100,23 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record)
   if (!id) return refusal(*wanted, policy, id.error());
   wanted->id = std::move(*id);
   record.arm(env, wanted->id, policy);
-  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, record);
+  auto files = FileTraffic::prepare(args, policy, *wanted, record);
+  if (!files) return refusal(*wanted, policy, files.error());
+  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, record, *files);
+  kept = files->problem();
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
+}
+
+// What a list of runs says about it, and what a collection spares for a while.
+std::vector<std::string> kept_by(const Report& report) {
+  std::vector<std::string> out;
+  for (const WorkspaceChanges& changes : report.workspaces) {
+    if (changes.added + changes.modified + changes.deleted == 0) continue;
+    out.emplace_back("workspace");
+    break;
+  }
+  if (!report.outputs.empty()) out.emplace_back("artifacts");
+  return out;
 }
 
 void tell(const Report& report, const Voice& voice) {
@@ -136,9 +153,10 @@ int run_command(Words words) {
   ignore_broken_pipes();
 
   RunRecord record(args->parsed);
-  const Report report = run_or_refuse(*args, *voice, record);
+  Status kept;
+  const Report report = run_or_refuse(*args, *voice, record, kept);
 
-  int code = exit_code(report.outcome);
+  int code = kept ? exit_code(report.outcome) : complain(kept.error(), kExitFailed);
   const std::string json = file || voice->json || record.armed() ? to_json(report) : std::string();
   if (file || voice->json) {
     if (voice->json && !put(STDOUT_FILENO, json)) code = kExitFailed;
@@ -148,7 +166,9 @@ int run_command(Words words) {
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
-  if (Status kept = record.finish(report, json); !kept) code = complain(kept.error(), kExitFailed);
+  if (Status written = record.finish(report, json, kept_by(report)); !written) {
+    code = complain(written.error(), kExitFailed);
+  }
   return code;
 }
 

@@ -49,6 +49,21 @@ constexpr auto kPolicy = std::to_array<OptionSpec>({
     {"--read", 'r', "PATH", "The guest may read this file or directory", {}, Times::kMany},
     {"--write", 'w', "PATH", "The guest may change it; written through to the host", {}, Times::kMany},
     {"--exec", 'x', "PATH", "The guest may read and execute it", {}, Times::kMany},
+    {"--workspace",
+     'W',
+     "DIR",
+     "The guest may change this directory as it likes, and it stays as it is: see cloche diff and apply",
+     {},
+     Times::kMany},
+    {"--workspace-mode", 0, "MODE", "How: overlay, copy, or auto", "workspace.mode"},
+    {"--put", 0, "HOST:GUEST", "Copies a file or directory into the cell before the guest starts", {}, Times::kMany},
+    {"--get", 0, "GUEST:HOST", "Copies a file or directory out when the guest has ended", {}, Times::kMany},
+    {"--artifact",
+     0,
+     "PATTERN",
+     "Keeps the files that match, such as 'out/*.png' or '**/*.log'; see cloche artifacts",
+     {},
+     Times::kMany},
     {"--env", 'e', "NAME=VALUE", "Sets a variable for the guest", {}, Times::kMany},
     {"--pass", 0, "NAME", "Passes a variable of ours, or PREFIX_*", {}, Times::kMany},
     {"--cwd", 'C', "PATH", "Working directory inside the cell", "cwd"},
@@ -103,6 +118,43 @@ Result<std::pair<std::string, std::string>> split_pair(const Given& given, std::
   return std::pair{given.value.substr(0, equals), given.value.substr(equals + 1)};
 }
 
+bool climbs(std::string_view path) {
+  return path == ".." || path.starts_with("../") || path.ends_with("/..") || path.find("/../") != std::string_view::npos;
+}
+
+// The cell's half of --put and --get. The host's half may contain colons, so the cell's does not.
+Result<std::string> path_in_cell(const Given& given, std::string_view text) {
+  const std::string path = std::filesystem::path(text).lexically_normal().string();
+  if (text.empty() || climbs(text) || path == "/" || path == ".") {
+    return usage(std::string(given.spec->name), fmt::format("{} names no file in the cell", shown_text(text)),
+                 fmt::format("write {} {}", given.spec->name, given.spec->value));
+  }
+  return path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+}
+
+Result<std::pair<std::string, std::string>> split_put(const Given& given) {
+  const std::size_t colon = given.value.rfind(':');
+  if (colon == std::string::npos || colon == 0) {
+    return usage("--put", fmt::format("{} is not HOST:GUEST", shown_text(given.value)), "write --put data.csv:/work/data.csv");
+  }
+  Given host = given;
+  host.value = given.value.substr(0, colon);
+  CLOCHE_TRY_ASSIGN(std::string from, existing_path(host));
+  CLOCHE_TRY_ASSIGN(std::string to, path_in_cell(given, std::string_view(given.value).substr(colon + 1)));
+  return std::pair{std::move(from), std::move(to)};
+}
+
+Result<std::pair<std::string, std::string>> split_get(const Given& given) {
+  const std::size_t colon = given.value.find(':');
+  if (colon == std::string::npos || colon + 1 == given.value.size()) {
+    return usage("--get", fmt::format("{} is not GUEST:HOST", shown_text(given.value)), "write --get /work/out.csv:out.csv");
+  }
+  CLOCHE_TRY_ASSIGN(std::string from, path_in_cell(given, std::string_view(given.value).substr(0, colon)));
+  std::error_code error;
+  std::string to = std::filesystem::absolute(given.value.substr(colon + 1), error).lexically_normal().string();
+  return std::pair{std::move(from), std::move(to)};
+}
+
 Status set_by_flag(Policy& policy, const Given& given) {
   const std::string_view name = given.spec->name;
   if (!given.spec->key.empty()) return set_scalar(policy, given.spec->key, given.value, name);
@@ -120,13 +172,26 @@ Status read_lists(RunArgs& args) {
     auto* const list = name == "--read"    ? &args.read
                        : name == "--write" ? &args.write
                        : name == "--exec"  ? &args.exec
-                                           : nullptr;
+                       : name == "--workspace" ? &args.workspaces
+                                               : nullptr;
     if (list != nullptr) {
       CLOCHE_TRY_ASSIGN(std::string path, existing_path(given));
       list->push_back(std::move(path));
     } else if (name == "--env") {
       CLOCHE_TRY_ASSIGN(auto pair, split_pair(given, "write --env NAME=VALUE; --pass NAME passes a variable of ours"));
       args.set[pair.first] = std::move(pair.second);
+    } else if (name == "--put") {
+      CLOCHE_TRY_ASSIGN(auto pair, split_put(given));
+      args.puts.push_back(std::move(pair));
+    } else if (name == "--get") {
+      CLOCHE_TRY_ASSIGN(auto pair, split_get(given));
+      args.gets.push_back(std::move(pair));
+    } else if (name == "--artifact") {
+      if (given.value.empty() || climbs(given.value)) {
+        return usage("--artifact", fmt::format("{} matches nothing in a cell", shown_text(given.value)),
+                     "write --artifact 'out/*.png'");
+      }
+      args.artifacts.push_back(given.value);
     } else if (name == "--pass") {
       args.pass.push_back(given.value);
     }
@@ -187,6 +252,7 @@ Status apply_flags(Policy& policy, const RunArgs& args) {
   append(policy.files.read, args.read);
   append(policy.files.write, args.write);
   append(policy.files.exec, args.exec);
+  append(policy.workspace.path, args.workspaces);
   append(policy.env.pass, args.pass);
   for (const auto& [name, value] : args.set) policy.env.set[name] = value;
   return {};

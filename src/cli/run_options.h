@@ -23,6 +23,10 @@ struct RunArgs {
   std::vector<std::string> read;  // real paths
   std::vector<std::string> write;
   std::vector<std::string> exec;
+  std::vector<std::string> workspaces;
+  std::vector<std::pair<std::string, std::string>> puts;  // real path of the host, path in the cell
+  std::vector<std::pair<std::string, std::string>> gets;  // path in the cell, absolute path of the host
+  std::vector<std::string> artifacts;
   std::map<std::string, std::string> set;  // --env
   std::vector<std::string> pass;
 
@@ -41,6 +45,6 @@ Result<Policy> make_policy(const RunArgs& args, const Environment& env);
 Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
 
 // The fast probe, and what this policy alone needs to know beyond it.
-HostFacts probe_for(const Policy& policy);
+HostFacts probe_for(const Policy& policy, const std::string& home);
 
 }  // namespace cloche::cli

@@ -66,6 +66,7 @@ Result<Policy> make_policy(const RunArgs& args, const Environment& env) {
   const std::string origin = policy.name;
   CLOCHE_TRY(apply_env_overrides(policy, env));
   CLOCHE_TRY(apply_flags(policy, args));
+  anchor_workspaces(policy, current_directory());
   CLOCHE_TRY(check(policy, origin));
   std::vector<std::string> ceilings;
   for (const Given& given : parsed.options) {
@@ -82,7 +83,13 @@ Result<Request> make_request(const RunArgs& args, const Policy& policy, const En
   request.tty = args.parsed.has("--tty");
   // A person at a terminal ends a session; elsewhere a forgotten run must end by itself (N2).
   request.cancellable = request.tty;
-  const std::vector<std::string> exec = expand_home(policy.files.exec, request.home);
+  std::vector<std::string> exec = expand_home(policy.files.exec, request.home);
+  if (policy.files.exec_writable) {
+    for (std::string& path : expand_home(policy.workspace.path, request.home)) exec.push_back(std::move(path));
+  }
+  const std::string place = starting_place(policy, request.home);
+  for (const auto& [from, to] : args.puts) request.puts.push_back({from, to.starts_with('/') ? to : place + "/" + to});
+  request.keeps_files = !args.artifacts.empty() || !args.gets.empty();
   const std::vector<std::string>& words = args.parsed.operands;
   if (args.parsed.dashes) {
     request.argv = words;
@@ -100,9 +107,9 @@ Result<Request> make_request(const RunArgs& args, const Policy& policy, const En
   return request;
 }
 
-HostFacts probe_for(const Policy& policy) {
+HostFacts probe_for(const Policy& policy, const std::string& home) {
   HostFacts host = probe_fast();
-  complete_facts(host, policy);
+  complete_facts(host, policy, home);
   return host;
 }
 

@@ -1,9 +1,16 @@
 #include "engine/engine.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
+#include <ctime>
 #include <optional>
 #include <utility>
 
 #include "host/probe.h"
+#include "host/workspace_probe.h"
+#include "plan/steps.h"
+#include "sys/file.h"
 #include "tiers/tiers.h"
 
 namespace cloche {
@@ -21,10 +28,14 @@ Result<Cell> start_cell(const Plan& plan, const LaunchContext& context) {
   return fail(ErrorCode::kInternal, "engine", "unknown backend");
 }
 
-void complete_facts(HostFacts& host, const Policy& policy) {
+void complete_facts(HostFacts& host, const Policy& policy, const std::string& home) {
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
   if (policy.backend == BackendChoice::kBwrap) host.proc_entries = list_proc();
+  for (const std::string& path : expand_home(policy.workspace.path, home)) {
+    const Overlay overlay = policy.workspace.mode == WorkspaceMode::kCopy ? Overlay::kUnwanted : Overlay::kWanted;
+    host.workspaces.push_back(look_at_workspace(path, overlay));
+  }
 }
 
 Report refusal(const Request& request, const Policy& policy, const Error& error) {
@@ -90,7 +101,76 @@ Starter starter_with(std::shared_ptr<keeper::Client> client, bool only) {
   };
 }
 
-Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring, HeadStart head) {
+namespace {
+
+// Where the kernel will not have it, although nothing told so before: the next plan knows.
+bool learn_from(HostFacts& host, const Policy& policy, const std::string& home, int overlay_error) {
+  if (overlay_error == 0 || policy.workspace.mode != WorkspaceMode::kAuto) return false;
+  host.workspaces.clear();
+  for (const std::string& path : expand_home(policy.workspace.path, home)) {
+    host.workspaces.push_back(look_at_workspace(path, Overlay::kRefused));
+  }
+  return true;
+}
+
+Result<std::vector<Fd>> open_roots(const Plan& plan) {
+  std::vector<Fd> out;
+  for (const Workspace& workspace : plan.workspaces) {
+    CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(workspace.path));
+    const int fd = ::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+      return std::unexpected(Error{ErrorCode::kRefused, "workspace " + workspace.path, errno,
+                                   "it cannot be opened as a directory", "name a directory that this user may read"});
+    }
+    out.emplace_back(fd);
+  }
+  return out;
+}
+
+timespec file_time() {
+  timespec out{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &out);
+  return out;
+}
+
+timespec file_time(std::uint64_t nanoseconds) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  return {static_cast<time_t>(nanoseconds / kSecond), static_cast<long>(nanoseconds % kSecond)};
+}
+
+// One attempt: a plan from the first process to the report.
+struct Attempt {
+  Report report;
+  int overlay_error = 0;  // what the kernel said to an overlay, if it refused one
+};
+
+Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan>& plan, RunWiring wiring,
+                        const std::string& id, const Keep& keep) {
+  Attempt out;
+  Leftovers left;
+  left.started = file_time();
+  CLOCHE_TRY_ASSIGN(left.roots, open_roots(*plan));
+  wiring.on_step_failed = [&](wire::StepKind kind, int error) {
+    if (kind == wire::StepKind::kOverlay) out.overlay_error = error;
+  };
+  wiring.on_scratch = [&](Fd scratch, std::uint64_t copied_at) {
+    left.scratch = std::move(scratch);
+    left.copied = file_time(copied_at);
+  };
+  bool done = false;
+  supervisor.add(plan, std::move(wiring), id, [&](Report report) {
+    out.report = std::move(report);
+    done = true;
+  });
+  while (!done) CLOCHE_TRY(supervisor.step(Clock::time_point::max()));
+  if (left.scratch.valid() && keep) keep(*plan, left, out.report);
+  return out;
+}
+
+}  // namespace
+
+Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring, HeadStart head,
+           const Keep& keep) {
   if (!wiring.asked) wiring.asked = Clock::now();
   Request named = request;
   if (named.id == "plan") {
@@ -102,22 +182,19 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   if (!takes_early_process(policy, host)) head.first = {};
   Starter starter = head.keeper ? starter_with(head.keeper, head.only_keeper) : Starter(start_cell);
   // Tier 0 leaves directory trees, whose removal takes more than a process in our memory may use.
-  auto supervisor = Supervisor::make(host, std::move(starter),
-                                     policy.tier == Tier::kProcess ? Janitor::Home::kProgram : Janitor::Home::kShared);
+  const bool apart = policy.tier == Tier::kProcess || head.in_host_program;
+  auto supervisor =
+      Supervisor::make(host, std::move(starter), apart ? Janitor::Home::kProgram : Janitor::Home::kShared);
   if (!supervisor) return refusal(named, policy, supervisor.error());
   (*supervisor)->use_early(std::move(head.first));
-  auto plan = make_plan(policy, named, host);
-  if (!plan) return refusal(named, policy, plan.error());
-  std::optional<Report> report;
-  (*supervisor)->add(std::make_shared<const Plan>(std::move(*plan)), std::move(wiring), named.id, [&](Report r) {
-    report = std::move(r);
-  });
-  while (!report) {
-    if (Status stepped = (*supervisor)->step(Clock::time_point::max()); !stepped) {
-      return refusal(named, policy, stepped.error());
-    }
-  }
-  return std::move(*report);
+  const auto try_on = [&](const HostFacts& facts) -> Result<Attempt> {
+    CLOCHE_TRY_ASSIGN(Plan plan, make_plan(policy, named, facts));
+    return attempt(**supervisor, std::make_shared<const Plan>(std::move(plan)), wiring, named.id, keep);
+  };
+  auto tried = try_on(host);
+  HostFacts wiser = host;
+  if (tried && learn_from(wiser, policy, named.home, tried->overlay_error)) tried = try_on(wiser);
+  return tried ? std::move(tried->report) : refusal(named, policy, tried.error());
 }
 
 }  // namespace cloche

@@ -1,7 +1,10 @@
 // The facade: one call from a request to a report.
 #pragma once
 
+#include <ctime>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "keeper/client.h"
@@ -20,8 +23,8 @@ inline constexpr const char* kSystemCeiling = "/etc/cloche/ceiling.toml";
 // Starts a plan on the tier that it names.
 Result<Cell> start_cell(const Plan& plan, const LaunchContext& context);
 
-// Counts what only this policy makes worth counting: a user's tasks, for tier 0.
-void complete_facts(HostFacts& host, const Policy& policy);
+// Looks at what only this policy makes worth looking at: a user's tasks, for tier 0; workspaces.
+void complete_facts(HostFacts& host, const Policy& policy, const std::string& home);
 
 // A report for a run that never started.
 Report refusal(const Request& request, const Policy& policy, const Error& error);
@@ -44,11 +47,23 @@ struct HeadStart {
   bool only_keeper = false;        // nothing but its cells will do
   std::optional<Error> no_keeper;  // so this is the end of it
   Spawned first;
+  bool in_host_program = false;  // whose memory is not for a janitor to share
 };
 HeadStart begin_early(const KeeperUse& keeper);
 
+// What a guest wrote, after its end.
+struct Leftovers {
+  Fd scratch;
+  std::vector<Fd> roots;   // the workspaces on the host, in the order of the plan
+  timespec started{};      // before the first process, in the clock of file times
+  timespec copied{};       // when copies were complete
+};
+// Called when the guest is gone, before the report is given out; may add to it.
+using Keep = std::function<void(const Plan& plan, const Leftovers& left, Report& report)>;
+
 // Plans, launches, supervises and reports, on the calling thread; for a program that ends after it. Every failure is an
 // outcome in the report.
-Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring, HeadStart head);
+Report run(const Policy& policy, const Request& request, const HostFacts& host, RunWiring wiring, HeadStart head,
+           const Keep& keep = {});
 
 }  // namespace cloche

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <optional>
 
 #include "cloche/cloche.h"
@@ -72,12 +73,19 @@ PolicyBuilder& PolicyBuilder::exec(std::string path) {
   return *this;
 }
 
+PolicyBuilder& PolicyBuilder::workspace(std::string path) {
+  state_->policy.workspace.path.push_back(std::move(path));
+  return *this;
+}
+
 PolicyBuilder& PolicyBuilder::env(std::string name, std::string value) {
   state_->policy.env.set[std::move(name)] = std::move(value);
   return *this;
 }
 
 std::expected<PolicyHandle, std::string> PolicyBuilder::build() {
+  std::error_code error;
+  anchor_workspaces(state_->policy, std::filesystem::current_path(error).string());
   state_->keep(check(state_->policy, "policy"));
   if (state_->error) return std::unexpected(*state_->error);
   return PolicyHandle(std::make_shared<const Policy>(state_->policy));

@@ -21,6 +21,7 @@
 #include "engine/plan_cache.h"
 #include "engine/program.h"
 #include "engine/script.h"
+#include "engine/workspace_run.h"
 #include "host/probe.h"
 #include "keeper/starter.h"
 #include "plan/steps.h"
@@ -96,12 +97,16 @@ struct Runtime::State {
   PlanCache plans;
   bool used_up = false;  // a run ended: what it used can be replaced
   std::thread thread;
+  std::string state_directory;
+  std::vector<std::weak_ptr<RunHandle::State>> apart;  // runs with a thread of their own
+  WorkspaceThreads workspaces;
 
   static bool is_program(const Job& job) {
-    return job.request.language.empty() && job.request.script.empty() && !job.request.argv.empty();
+    return job.policy.value().workspace.path.empty() && job.request.language.empty() && job.request.script.empty() && !job.request.argv.empty();
   }
   void loop();
   void launch(Supervisor& supervisor, Job job);
+  void launch_apart(Job job);
   Result<std::shared_ptr<const Plan>> plan_for(const Job& job);
   Result<Request> to_request(const Job& job) const;
 };
@@ -141,15 +146,52 @@ Result<std::shared_ptr<const Plan>> Runtime::State::plan_for(const Job& job) {
   }
   CLOCHE_TRY_ASSIGN(const Request request, to_request(job));
   HostFacts facts = host;
-  complete_facts(facts, policy);
+  complete_facts(facts, policy, request.home);
   CLOCHE_TRY_ASSIGN(Plan made, make_plan(policy, request, facts));
   auto plan = std::make_shared<const Plan>(std::move(made));
   if (is_program(job)) plans.keep(job.policy, job.request, environ, plan);
   return plan;
 }
 
+// Keeping what a guest wrote takes as long as it takes: not on the thread that everybody shares.
+void Runtime::State::launch_apart(Job job) {
+  const Policy& policy = job.policy.value();
+  auto request = to_request(job);
+  if (request && ceiling) {
+    if (Status within = enforce(policy, *ceiling); !within) request = std::unexpected(within.error());
+  }
+  if (!request) {
+    Request plain;
+    plain.id = job.handle->id;
+    plain.argv = job.request.argv;
+    job.handle->finish(refusal(plain, policy, request.error()));
+    return;
+  }
+  if (!state_directory.empty()) request->env["CLOCHE_STATE_DIR"] = state_directory;
+  RunWiring wiring;
+  wiring.cancel_fd = job.handle->cancel.get();
+  wiring.stdin_fd = job.handle->input.valid() ? job.handle->input.get() : -1;
+  wiring.on_out = std::move(job.request.on_stdout);
+  wiring.on_err = std::move(job.request.on_stderr);
+  wiring.tail_bytes = tail_bytes;
+  ++active;
+  workspaces.start([this, policy = job.policy, handle = job.handle, request = std::move(*request),
+                    wiring = std::move(wiring)]() mutable {
+    const Report report = run_with_workspaces(policy.value(), request, host, std::move(wiring));
+    --active;
+    handle->finish(report);
+  });
+  std::lock_guard lock(mutex);
+  std::erase_if(apart, [](const std::weak_ptr<RunHandle::State>& one) { return one.expired(); });
+  apart.push_back(job.handle);
+}
+
 void Runtime::State::launch(Supervisor& supervisor, Job job) {
   const Policy& policy = job.policy.value();
+  if (!policy.workspace.path.empty()) {
+    launch_apart(std::move(job));
+    return;
+  }
   auto plan = plan_for(job);
   if (!plan) {
     Request plain;
@@ -243,6 +285,7 @@ std::expected<std::unique_ptr<Runtime>, std::string> Runtime::create(const Runti
   if (!options.init_path.empty()) probing.init_override = options.init_path;
   state.host = probe(probing);
   state.tail_bytes = options.tail_bytes;
+  state.state_directory = options.state_directory;
   if (auto text = sys::read_file(kSystemCeiling, 1 << 20)) {
     auto ceiling = parse_ceiling(*text, kSystemCeiling);
     if (!ceiling) return std::unexpected(ceiling.error().text());
@@ -273,6 +316,11 @@ Runtime::~Runtime() {
   }
   ::eventfd_write(state_->wake.get(), 1);
   if (state_->thread.joinable()) state_->thread.join();
+  // Twice: killed at once.
+  for (const auto& one : state_->apart) {
+    if (auto handle = one.lock()) ::eventfd_write(handle->cancel.get(), 2);
+  }
+  state_->workspaces.join();
   if (state_->keeper_pid > 0) {
     // It ends when the other end of its socket is closed, of which a fork of the host program may hold a copy.
     ::shutdown(state_->keeper->descriptor(), SHUT_RDWR);

@@ -41,6 +41,8 @@ constexpr std::uint64_t kNoExecSeal = 0x8;
 constexpr std::uint64_t kEmptyPath = 0x1000;
 constexpr std::uint64_t kCore = 4;
 constexpr std::uint64_t kSetIdBits = 06000;
+constexpr std::uint64_t kFileType = 0170000;
+constexpr std::uint64_t kPipe = 010000;
 constexpr std::uint64_t kCreates = 0100 | 020000000;  // O_CREAT, and the bit of O_TMPFILE that is not O_DIRECTORY
 constexpr std::uint64_t kDefaultPersonality = 0;
 constexpr std::uint64_t kQueryPersonality = 0xffffffff;
@@ -169,6 +171,10 @@ GuardRules guard_rules(Guard guard, const Options& options) {
     case Guard::kRenameat2:
       // A whiteout is a device node, made without mknod.
       return {{{{masked(4, kWhiteout, 0)}, kAllowIt}}, refuse(EPERM)};
+    case Guard::kNode1:
+      return {{{{masked(1, kFileType | kSetIdBits, kPipe)}, kAllowIt}}, refuse(EPERM)};
+    case Guard::kNode2:
+      return {{{{masked(2, kFileType | kSetIdBits, kPipe)}, kAllowIt}}, refuse(EPERM)};
   }
   return {{}, refuse(ENOSYS)};
 }
@@ -225,6 +231,9 @@ std::string_view guard_text(Guard guard, const Options& options) {
       return "EPERM for another process, a group or a user";
     case Guard::kRenameat2:
       return "EPERM with RENAME_WHITEOUT";
+    case Guard::kNode1:
+    case Guard::kNode2:
+      return "EPERM but for S_IFIFO without S_ISUID and S_ISGID";
   }
   return {};
 }

@@ -45,8 +45,10 @@ enum class Guard : std::uint8_t {
   kSetpriority,  // itself only
   kIoprioSet,
   kRenameat2,
+  kNode1,  // the mode is argument 1
+  kNode2,
 };
-inline constexpr std::size_t kGuardCount = 22;
+inline constexpr std::size_t kGuardCount = 24;
 
 struct Entry {
   std::string_view name;

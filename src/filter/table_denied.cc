@@ -24,8 +24,6 @@ constexpr Entry kDeniedEntries[] = {
     deny("listmount", 458, 458, "lists mounts that the file view hides"),
     deny("name_to_handle_at", 303, 264, "makes the handle that open_by_handle_at opens"),
     deny("open_by_handle_at", 304, 265, "opens any inode of a file system by handle, past the file view (Shocker)"),
-    deny("mknod", 133, kAbsent, "device nodes, and overlay whiteouts that need no privilege"),
-    deny("mknodat", 259, 33, "device nodes, and overlay whiteouts that need no privilege"),
     missing("openat2", 437, 437, "its mode lies behind a pointer and could make set-ID files; callers fall back"),
     deny("file_setattr", 469, 469, "sets inode flags such as immutable and leaves them behind"),
     deny("fanotify_init", 300, 262, "watches and blocks file access of others"),

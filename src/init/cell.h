@@ -55,6 +55,7 @@ struct Cell {
   int parent_fd = -1;
   bool parent_is_ours = false;
   uint32_t probe = 0;  // wire::ProbeBits
+  uint64_t copied_at = 0;  // when the last copy was complete, in the clock of file times
   Stopwatch watch;
 };
 

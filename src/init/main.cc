@@ -87,6 +87,9 @@ int run_step(Cell& cell, const wire::Step& step) {
     case StepKind::kBind:
     case StepKind::kBindFd:
     case StepKind::kScratchDir:
+    case StepKind::kOverlay:
+    case StepKind::kCopyTree:
+    case StepKind::kPut:
     case StepKind::kDevice:
     case StepKind::kProc:
     case StepKind::kPts:
@@ -153,6 +156,15 @@ int open_terminal(Cell& cell) {
   return 0;
 }
 
+// Whatever the guest leaves there outlives it as long as the engine holds this.
+void hand_over_scratch(const Cell& cell) {
+  wire::Message message;
+  memset(&message, 0, sizeof message);
+  message.kind = wire::MessageKind::kScratchIs;
+  message.amount = cell.copied_at;
+  send_message(message, cell.scratch_fd);
+}
+
 void read_spec(Cell& cell) {
   wire::Message message;
   if (int error = receive_message(message, cell.fds, wire::kMaxFds, cell.fd_count); error != 0) _exit(125);
@@ -208,6 +220,7 @@ void reset_signals() {
   // The receipt says that the old root is gone: it is, before there is a guest.
   if (int error = finish_unmount(); error != 0) fail_step(wire::kReadingSpec, error);
   umask(022);
+  if (header.hand_over != 0) hand_over_scratch(cell);
   wire::Message built;
   memset(&built, 0, sizeof built);
   built.kind = wire::MessageKind::kBuilt;

@@ -10,18 +10,10 @@
 
 #include "init/cell.h"
 #include "init/kernel.h"
+#include "init/mounts.h"
 
 namespace cloche::init {
-namespace {
 
-constexpr char kFirstScratchDir[] = "work";
-
-struct Option {
-  const char* key;
-  const char* value;  // nullptr: a flag
-};
-
-// A mounted but not yet attached file system, or -errno.
 int make_mount(const char* type, const Option* options, int option_count, uint64_t attributes) {
   int context = static_cast<int>(syscall(kSysFsopen, type, kFsCloexec));
   if (context < 0) return -errno;
@@ -38,6 +30,10 @@ int make_mount(const char* type, const Option* options, int option_count, uint64
   close(context);
   return result;
 }
+
+namespace {
+
+constexpr char kFirstScratchDir[] = "work";
 
 int make_tmpfs(uint64_t size, uint64_t inodes, const char* mode) {
   char size_text[32];
@@ -174,9 +170,8 @@ void covered(Cell& cell, const char* target) {
   }
 }
 
-enum Shape { kDirectory, kFile, kUnknown };
+}  // namespace
 
-// Gives a detached tree its flags and puts it on the target. Consumes the tree.
 int place(Cell& cell, int tree, const char* target, uint64_t flags, Shape shape) {
   MountAttr attr;
   attr.set = kAttrNoSuid;
@@ -195,18 +190,34 @@ int place(Cell& cell, int tree, const char* target, uint64_t flags, Shape shape)
   return error;
 }
 
-int open_source(const char* path, uint64_t flags) {
-  constexpr unsigned kClone = kOpenTreeClone | kOpenTreeCloexec | kAtRecursive;
-  if ((flags & wire::kNoSymlinks) == 0) return open_tree(AT_FDCWD, path, kClone);
+int open_target(const Cell& cell, const char* target) {
+  const OpenHow how{O_PATH | O_CLOEXEC | O_NOFOLLOW, 0, kResolveNoSymlinks | kResolveBeneath | kResolveNoMagicLinks};
+  int fd = openat2(cell.root_fd, target, how);
+  return fd < 0 ? -errno : fd;
+}
+
+int open_without_links(const char* path) {
   // A guest with a writable grant could leave a link there that turns the next run's grant into another place.
   const OpenHow how{static_cast<uint64_t>(O_PATH | O_CLOEXEC | O_NOFOLLOW), 0, kResolveNoSymlinks};
   int place = openat2(AT_FDCWD, path, how);
   if (place < 0) return place;
   struct stat st;
   // With O_PATH and O_NOFOLLOW a link at the very end is opened itself instead of being refused.
-  bool link = fstat(place, &st) != 0 || S_ISLNK(st.st_mode);
-  int tree = link ? -1 : open_tree(place, "", kClone | kAtEmptyPath);
-  int error = link ? ELOOP : errno;
+  if (fstat(place, &st) == 0 && !S_ISLNK(st.st_mode)) return place;
+  close(place);
+  errno = ELOOP;
+  return -1;
+}
+
+namespace {
+
+int open_source(const char* path, uint64_t flags) {
+  constexpr unsigned kClone = kOpenTreeClone | kOpenTreeCloexec | kAtRecursive;
+  if ((flags & wire::kNoSymlinks) == 0) return open_tree(AT_FDCWD, path, kClone);
+  int place = open_without_links(path);
+  if (place < 0) return place;
+  int tree = open_tree(place, "", kClone | kAtEmptyPath);
+  int error = errno;
   close(place);
   errno = error;
   return tree;
@@ -372,6 +383,10 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
     }
     case StepKind::kScratchDir:
       return scratch_dir(cell, step);
+    case StepKind::kOverlay:
+    case StepKind::kCopyTree:
+    case StepKind::kPut:
+      return run_workspace_step(cell, step);
     case StepKind::kDevice:
       return bind_device(cell, step);
     case StepKind::kProc:

@@ -23,6 +23,7 @@ bool is_sane(const wire::SpecHeader& h, size_t size) {
 bool is_sane(const wire::SpecHeader& h, const wire::Step& step, uint32_t area_size) {
   if (uint64_t{step.data_offset} + step.data_size > area_size) return false;
   if (step.kind == wire::StepKind::kBindFd) return step.y < h.mount_count;
+  if (step.kind == wire::StepKind::kPut) return step.y <= h.mount_count;
   // A program cut short would be another program.
   if (step.kind == wire::StepKind::kFilter) {
     return step.data_size % kFilterInstruction == 0 && step.data_size / kFilterInstruction <= kMaxFilter;

@@ -85,7 +85,7 @@ class KeeperLease : public Lease {
 
 // Specs of cells that stand ready know neither a terminal's size nor the guest's uid.
 std::string wish_for(const Plan& plan) {
-  if (plan.tty) return {};
+  if (plan.tty || plan.keeps_scratch) return {};  // whose descriptors go to the engine while a cell is made
   Wish wish;
   wish.spec = encode(plan, {.leased = true});
   wish.settings = plan.cgroup;

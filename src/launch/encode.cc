@@ -78,6 +78,7 @@ std::string encode(const Plan& plan, const EncodeOptions& options) {
   header.cgroup_count = options.cgroup_count;
   header.mount_count = static_cast<std::uint32_t>(plan.host_mounts.size());
   header.leased = options.leased ? 1 : 0;
+  header.hand_over = plan.keeps_scratch ? 1 : 0;
   return assemble(header, steps, {}, area);
 }
 

@@ -27,7 +27,9 @@ constexpr std::uint64_t bit(int cap) { return 1ull << cap; }
 
 // What init's steps need until kDropCapabilities; all of them count in the cell's own user namespace only.
 constexpr std::uint64_t kInitCaps = bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) |
-                                    bit(CAP_NET_ADMIN) | bit(CAP_SYS_RESOURCE);
+                                    bit(CAP_NET_ADMIN) | bit(CAP_SYS_RESOURCE) |
+                                    // An overlay works with the rights of whoever mounted it, on the scratch.
+                                    bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) | bit(CAP_CHOWN);
 
 // A process cannot enter a new pid namespace later, and the others are to belong to its user namespace.
 constexpr std::uint64_t kAtBirth = CLONE_NEWUSER | CLONE_NEWPID;

@@ -92,6 +92,13 @@ std::string describe(const Step& step) {
       return fmt::format("bind {} with its owner mapped to the guest{}", step.b, flags_text(step.x));
     case StepKind::kScratchDir:
       return fmt::format("scratch on /{}{}", step.a, flags_text(step.x));
+    case StepKind::kOverlay:
+      return fmt::format("overlay on /{}: the tree below stays as it is, changes go to the scratch{}", step.a,
+                         flags_text(step.x));
+    case StepKind::kCopyTree:
+      return fmt::format("copy of /{} in the scratch{}", step.a, flags_text(step.x));
+    case StepKind::kPut:
+      return fmt::format("copy {} to /{}", step.b, step.a);
     case StepKind::kDevice:
       return fmt::format("device /{} ({}:{})", step.a, step.x, step.y);
     case StepKind::kProc:

@@ -39,6 +39,15 @@ inline constexpr std::string_view kSettingOuterFilter = "system-call filter";  /
 // "5.10.0-21-amd64" is at least 5.10; what does not begin with two numbers is at least nothing.
 bool kernel_at_least(std::string_view release, unsigned major, unsigned minor);
 
+// What is known of a directory that is to be a workspace.
+struct WorkspaceFacts {
+  std::string path;
+  std::string no_overlay;       // why overlayfs cannot serve it, or empty
+  std::uint64_t bytes = 0;      // of its files, where it would be copied
+  std::uint64_t entries = 0;
+  bool operator==(const WorkspaceFacts&) const = default;
+};
+
 struct HostFacts {
   std::string kernel = "unknown";  // uname -r
   std::uint32_t arch = 0;          // AUDIT_ARCH_*
@@ -73,6 +82,7 @@ struct HostFacts {
   std::optional<std::string> init;  // path of cloche-init
   bool usr_merged = true;           // /bin, /lib, ... are symlinks into /usr
   CgroupFacts cgroup;
+  std::vector<WorkspaceFacts> workspaces;  // of the policy's; looked at for each run
   bool operator==(const HostFacts&) const = default;
 };
 

@@ -162,6 +162,7 @@ std::vector<Offer> namespace_offers(const HostFacts& host) {
   }
   table.held(G::kProcView, host.proc_mountable ? "fresh procfs, subset=pid" : "no /proc at all");
   table.held(G::kDisk, "tmpfs with size and inode cap");
+  table.held(G::kWorkspace, "overlayfs, changes in the scratch");
   return table.take();
 }
 
@@ -175,6 +176,7 @@ std::vector<Offer> bwrap_offers(const HostFacts& host) {
   // bwrap mounts procfs without subset=pid; the launch covers what the native tier would not show.
   table.held(G::kProcView, host.proc_mountable ? "fresh procfs, kernel files covered" : "no /proc at all");
   table.weak(G::kDisk, "tmpfs with size cap, no inode cap", hints::native());
+  table.absent(G::kWorkspace, "not with bwrap", hints::native());
   return table.take();
 }
 
@@ -210,6 +212,7 @@ void process_files(Table& table, const HostFacts& host) {
     table.weak(G::kDevices, "host's /dev, file modes only", hints::landlock(host, 1));
   }
   table.weak(G::kDisk, "RLIMIT_FSIZE per file", hints::namespaces());
+  table.absent(G::kWorkspace, "no view of its own", hints::namespaces());
 }
 
 void process_network(Table& table, const HostFacts& host) {

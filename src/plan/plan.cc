@@ -63,6 +63,7 @@ bool inherent(Backend backend, Guarantee g) {
 bool asked_for(Guarantee g, const Plan& plan) {
   if (g == Guarantee::kCpuTime) return plan.limits.cpu_time.has_value();
   if (g == Guarantee::kWall) return plan.wall.has_value();
+  if (g == Guarantee::kWorkspace) return !plan.workspaces.empty();
   return true;
 }
 
@@ -85,6 +86,9 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     if (held_by_affinity(offer, plan)) {
       line.standing = Standing::kHeld;
       line.mechanism = "cpu affinity, which the filter keeps";
+    }
+    if (g == Guarantee::kWorkspace && std::ranges::any_of(plan.workspaces, &Workspace::copied)) {
+      line.mechanism = "a copy in the scratch";
     }
     const bool host_network = g == Guarantee::kNetwork && plan.net == NetMode::kHost;
     if (host_network) {
@@ -175,17 +179,16 @@ void add_environment(Plan& plan, const Policy& policy, const Request& request) {
   plan.env.assign(env.begin(), env.end());
 }
 
-bool lies_below(const std::string& path, const std::string& folder) {
-  return path.size() > folder.size() && path.starts_with(folder) && (folder == "/" || path[folder.size()] == '/');
-}
-
 // What a backend cannot keep as the policy means it is refused, not done differently.
 Status settle_grants(Plan& plan, const StepContext& context) {
   const std::vector<Grant> grants = sorted_grants(context);
-  for (const Grant& grant : grants) {
-    plan.grants.push_back(grant.path);
+  std::vector<std::string> places;
+  for (const Grant& grant : grants) places.push_back(grant.path);
+  for (const Workspace& workspace : plan.workspaces) places.push_back(workspace.path);
+  plan.grants = places;
+  for (const std::string& place : places) {
     for (const char* own : {"/usr", "/work", "/tmp", "/home/guest", "/cell", "/dev/shm"}) {
-      if (plan.backend == Backend::kProcess || grant.path != own) continue;
+      if (plan.backend == Backend::kProcess || place != own) continue;
       return fail(ErrorCode::kRefused, "files", fmt::format("'{}' is a place that every cell has of its own", own),
                   "grant a directory below it, or another one");
     }
@@ -260,10 +263,11 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
     return fail(ErrorCode::kNotFound, "plan", fmt::format("'{}' is not a path inside the cell", plan.program),
                 "name the program by its absolute path");
   }
+  const StepContext context{policy, request, host, request.home};
+  CLOCHE_TRY(settle_workspaces(plan, context));
   CLOCHE_TRY(settle_guarantees(plan, policy, host));
   add_cgroup(plan, host);
   add_environment(plan, policy, request);
-  const StepContext context{policy, request, host, request.home};
   CLOCHE_TRY(settle_grants(plan, context));
   if (plan.env.size() > wire::kMaxArgs / 2) {
     return fail(ErrorCode::kInvalidInput, "plan",

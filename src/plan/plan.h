@@ -50,6 +50,15 @@ struct HostMount {
   bool operator==(const HostMount&) const = default;
 };
 
+// A directory of the host under something that takes the guest's changes.
+struct Workspace {
+  std::string path;     // of the host and in the cell
+  std::string scratch;  // name of what takes the changes, in the scratch
+  bool copied = false;  // a copy lies there; else overlayfs has its upper directory there
+  std::vector<std::string> covered;  // paths of grants inside, relative to it: not part of it
+  bool operator==(const Workspace&) const = default;
+};
+
 struct Plan {
   Tier tier{};
   Backend backend{};
@@ -66,6 +75,10 @@ struct Plan {
   std::vector<CgroupSetting> cgroup;
   std::vector<std::string> grants;      // host paths; none may lead through a symbolic link
   std::vector<HostMount> host_mounts;   // index = y of kBindFd
+  std::vector<Workspace> workspaces;
+  bool keeps_scratch = false;           // the engine gets the scratch, to read it when the guest is gone
+  Bytes scratch_bytes{0};               // limits.disk, and what is copied in
+  std::uint64_t scratch_inodes = 0;
   std::vector<std::string> bwrap_args;  // backend bwrap only; "@N" stands for the Nth data file
   std::vector<std::string> bwrap_data;  // contents of those; the first is cloche-init itself (empty here)
   std::vector<ReceiptLine> guarantees;  // evidence is empty until a run reads it back
@@ -77,6 +90,9 @@ struct Plan {
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
   bool operator==(const Plan&) const = default;
 };
+
+// Where a guest of this policy starts: its cwd or, where that is left as it is, the first workspace.
+std::string starting_place(const Policy& policy, const std::string& home);
 
 // Fails with kRefused when the host cannot give what the policy asks for; the hint says what to install or change.
 Result<Plan> make_plan(const Policy& policy, const Request& request, const HostFacts& host);

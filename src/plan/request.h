@@ -18,6 +18,13 @@ struct Script {
   bool operator==(const Script&) const = default;
 };
 
+// A file or directory that is copied into the cell before the guest starts.
+struct Put {
+  std::string from;  // absolute path of the host
+  std::string to;    // absolute path in the cell
+  bool operator==(const Put&) const = default;
+};
+
 struct Request {
   std::string id = "plan";        // of the run: names its cgroup and, on tier 0, its work directory
   std::vector<std::string> argv;  // without a script: argv[0] is the program; with one: its arguments
@@ -26,6 +33,8 @@ struct Request {
   std::map<std::string, std::string> env;  // the engine's own environment, from which the policy passes
   std::string home;                        // for ~ in the policy
   bool tty = false;
+  std::vector<Put> puts;
+  bool keeps_files = false;  // the caller reads what the guest wrote, when it is over
   bool cancellable = false;  // the caller holds a cancel handle (N2)
   bool operator==(const Request&) const = default;
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "plan/host_facts.h"
 #include "plan/plan.h"
 #include "plan/request.h"
@@ -36,6 +37,9 @@ std::vector<Step> view_rules(const StepContext& context);
 void add_exec(Plan& plan, const std::string& cwd);
 // What follows once the view stands, whoever built it: keyring, limits, capabilities, walls, the exec.
 void add_tail(Plan& plan, const StepContext& context);
+// Workspaces with what takes their changes; refused where the host cannot do it.
+Status settle_workspaces(Plan& plan, const StepContext& context);
+bool lies_below(const std::string& path, const std::string& folder);
 std::string work_root(const Request& request);                              // "/tmp/cloche-ID", tier 0
 std::string expand_home(const std::string& path, const std::string& home);  // "~/x" → "/home/me/x"
 std::vector<std::string> expand_home(const std::vector<std::string>& paths, const std::string& home);

@@ -123,8 +123,44 @@ void add_grant(Plan& plan, const std::string& path, std::uint64_t flags, bool by
              .y = index});
 }
 
+// The tree itself below, read-only; what takes the changes lies on top of it.
+void add_workspace(Plan& plan, const Workspace& workspace, const Policy& policy) {
+  const std::uint64_t flags = policy.files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
+  add_grant(plan, workspace.path, flags | wire::kReadOnly, plan.own_host_uid);
+  plan.steps.back().serves = Guarantee::kWorkspace;
+  if (plan.own_host_uid) plan.host_mounts.back().writable = true;  // its owner must be mapped, or nothing can be changed
+  add(plan, {.kind = workspace.copied ? StepKind::kCopyTree : StepKind::kOverlay,
+             .serves = Guarantee::kWorkspace,
+             .a = relative(workspace.path),
+             .b = workspace.scratch,
+             .x = flags});
+}
+
+// The shorter path first, or it would cover the longer one.
 void add_grants(Plan& plan, const StepContext& context) {
-  for (const Grant& grant : sorted_grants(context)) add_grant(plan, grant.path, grant.flags, plan.own_host_uid);
+  const std::vector<Grant> grants = sorted_grants(context);
+  std::vector<const Workspace*> workspaces;
+  for (const Workspace& workspace : plan.workspaces) workspaces.push_back(&workspace);
+  std::ranges::stable_sort(workspaces, {}, [](const Workspace* workspace) { return workspace->path.size(); });
+  auto next = workspaces.begin();
+  for (const Grant& grant : grants) {
+    for (; next != workspaces.end() && (*next)->path.size() <= grant.path.size(); ++next) {
+      add_workspace(plan, **next, context.policy);
+    }
+    add_grant(plan, grant.path, grant.flags, plan.own_host_uid);
+  }
+  for (; next != workspaces.end(); ++next) add_workspace(plan, **next, context.policy);
+}
+
+void add_puts(Plan& plan, const StepContext& context) {
+  for (const Put& put : context.request.puts) {
+    Step step{.kind = StepKind::kPut, .serves = Guarantee::kFileSystem, .a = relative(put.to), .b = put.from};
+    if (plan.own_host_uid) {
+      plan.host_mounts.push_back({put.from, false});
+      step.y = plan.host_mounts.size();
+    }
+    add(plan, std::move(step));
+  }
 }
 
 }  // namespace
@@ -150,6 +186,10 @@ std::vector<Step> view_rules(const StepContext& context) {
   for (const char* place : {"/work", "/tmp", "/home/guest"}) rules.push_back(landlock_rule(place, write));
   rules.push_back(landlock_rule("/dev/shm", ll::kReadWrite));
   for (Step& rule : grant_rules(context)) rules.push_back(std::move(rule));
+  for (const std::string& path : context.policy.workspace.path) {
+    rules.push_back(landlock_rule(expand_home(path, context.home), write));
+    rules.back().z = 1;
+  }
   return rules;
 }
 
@@ -170,12 +210,11 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with
   // the old one.
   add(plan,
-      {.kind = StepKind::kScratch, .serves = Guarantee::kDisk, .x = plan.limits.disk.count, .y = plan.limits.inodes});
+      {.kind = StepKind::kScratch, .serves = Guarantee::kDisk, .x = plan.scratch_bytes.count, .y = plan.scratch_inodes});
   add(plan, {.kind = StepKind::kNewRoot,
              .serves = Guarantee::kFileSystem,
              .x = kRootSlack + script_size,
-             .y = 256 + 16 * (context.policy.files.read.size() + context.policy.files.write.size() +
-                              context.policy.files.exec.size())});
+             .y = 256 + 16 * (plan.grants.size() + plan.workspaces.size() + context.request.puts.size())});
   add_system(plan, context.host);
   add_scratch(plan, context.policy);
   add_devices(plan);
@@ -184,6 +223,7 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add_file(plan, ".cloche", "held by Landlock\n");
   if (context.request.script) add_file(plan, "cell/" + context.request.script->name, context.request.script->text);
   add_grants(plan, context);
+  add_puts(plan, context);
   add(plan, {.kind = StepKind::kPivot, .serves = Guarantee::kFileSystem});
   add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});
   // Late: both are made beside the steps so far.

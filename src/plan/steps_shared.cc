@@ -47,6 +47,10 @@ std::vector<std::string> expand_home(const std::vector<std::string>& paths, cons
   return out;
 }
 
+bool lies_below(const std::string& path, const std::string& folder) {
+  return path.size() > folder.size() && path.starts_with(folder) && (folder == "/" || path[folder.size()] == '/');
+}
+
 Step landlock_rule(std::string path, std::uint64_t access) {
   return {.kind = StepKind::kLandlockRule, .serves = Guarantee::kFileAccess, .a = std::move(path), .x = access};
 }
@@ -142,6 +146,12 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
        .data = std::string(reinterpret_cast<const char*>(program.data()), program.size() * sizeof(sock_filter))});
 }
 
+std::string starting_place(const Policy& policy, const std::string& home) {
+  // Whoever works on a directory starts in it, unless another place is named.
+  if (policy.cwd != "/work" || policy.workspace.path.empty()) return policy.cwd;
+  return expand_home(policy.workspace.path.front(), home);
+}
+
 void add_exec(Plan& plan, const std::string& cwd) {
   plan.cwd = cwd;
   plan.steps.push_back({.kind = StepKind::kExec, .serves = Guarantee::kDescriptors, .a = plan.program, .b = cwd});
@@ -152,7 +162,7 @@ void add_tail(Plan& plan, const StepContext& context) {
   add_rlimits(plan, context);
   plan.steps.push_back({.kind = StepKind::kDropCapabilities, .serves = Guarantee::kCapabilities});
   add_walls(plan, context, view_rules(context), "/.cloche");
-  add_exec(plan, context.policy.cwd);
+  add_exec(plan, starting_place(context.policy, context.home));
 }
 
 std::string passwd_text(const Plan& plan) {

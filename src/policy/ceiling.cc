@@ -25,6 +25,9 @@ std::optional<Value> bound_of(const Ceiling& ceiling, Key key) {
     if (bound.key == key) return bound.value;
   }
   switch (key) {
+    case Key::kWorkspacePath:
+      // A workspace is read, whatever becomes of the changes: a ceiling over reading holds for it, too.
+      return bound_of(ceiling, Key::kFilesRead);
     case Key::kDevelopment:
       return false;
     case Key::kBackend:

@@ -110,6 +110,31 @@ Found check_files(const Policy& p) {
   return {};
 }
 
+// A place of its own in the cell, so it can lie neither in another one nor where a grant already is.
+Found check_workspaces(const Policy& p) {
+  std::vector<std::string> paths = p.workspace.path;
+  // They are judged when they have been anchored.
+  std::erase_if(paths, [](const std::string& path) { return path.starts_with('.'); });
+  if (auto found = check_tree(Key::kWorkspacePath, paths, kNeverWritable, "a workspace")) return found;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t j = 0; j < paths.size(); ++j) {
+      if (i == j || !path_covers(paths[j], paths[i])) continue;
+      return clash({Key::kWorkspacePath},
+                   fmt::format("workspace.path: {} lies in {}", shown_text(paths[i]), shown_text(paths[j])),
+                   "name the outer one alone", paths[i]);
+    }
+    for (const auto* list : {&p.files.read, &p.files.write, &p.files.exec}) {
+      for (const std::string& grant : *list) {
+        if (clean_path(grant) != clean_path(paths[i])) continue;
+        return clash({Key::kWorkspacePath},
+                     fmt::format("workspace.path: {} is granted by files, too", shown_text(paths[i])),
+                     "keep it in one of them", paths[i]);
+      }
+    }
+  }
+  return {};
+}
+
 Found check_env(const Policy& p) {
   for (const std::string& pattern : p.env.pass) {
     const bool wildcard = pattern.ends_with('*');
@@ -127,10 +152,16 @@ Found check_env(const Policy& p) {
 }  // namespace
 
 std::optional<Contradiction> find_contradiction(const Policy& policy) {
-  for (const auto rule : {check_trust, check_backend, check_net, check_files, check_env}) {
+  for (const auto rule : {check_trust, check_backend, check_net, check_files, check_workspaces, check_env}) {
     if (auto found = rule(policy)) return found;
   }
   return {};
+}
+
+void anchor_workspaces(Policy& policy, const std::string& directory) {
+  for (std::string& path : policy.workspace.path) {
+    if (path.starts_with('.')) path = clean_path(directory + "/" + path);
+  }
 }
 
 Status check(const Policy& policy, std::string_view origin) {

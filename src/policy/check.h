@@ -20,6 +20,9 @@ struct Contradiction {
 
 std::optional<Contradiction> find_contradiction(const Policy& policy);
 
+// Relative workspaces become absolute, from the directory in which the caller is.
+void anchor_workspaces(Policy& policy, const std::string& directory);
+
 // Every range, every path and name, and the contradictions. Call it after the last override.
 Status check(const Policy& policy, std::string_view origin);
 

@@ -37,6 +37,11 @@ std::string type_of(const KeySpec& spec) {
     case KeyType::kPathList:
       return text_list(
           fmt::format("\"type\": \"string\", \"pattern\": \"^(/|~/|~$)\", \"maxLength\": {}", kMaxPathBytes));
+    case KeyType::kPlaceList: {
+      const std::string place =
+          fmt::format("\"type\": \"string\", \"pattern\": \"^(/|~/|~$|[.]/|[.]$)\", \"maxLength\": {}", kMaxPathBytes);
+      return fmt::format("\"oneOf\": [{{{}}}, {{{}}}]", place, text_list(place));
+    }
     case KeyType::kCount:
       return fmt::format("\"type\": \"integer\", \"minimum\": {}, \"maximum\": {}", spec.min, spec.max);
     case KeyType::kShare:

@@ -24,6 +24,13 @@ TextList clean_paths(const Value& value) {
   return out;
 }
 
+// Relative ones stay what they are until the caller's directory is known.
+TextList clean_places(const Value& value) {
+  TextList out;
+  for (const std::string& path : std::get<TextList>(value)) out.push_back(path.starts_with('.') ? path : clean_path(path));
+  return out;
+}
+
 template <typename Enum>
 Value from_word(Enum word) {
   return std::string(to_string(word));
@@ -139,6 +146,12 @@ void store(Policy& policy, Key key, const Value& value) {
     case Key::kFilesExecWritable:
       policy.files.exec_writable = std::get<bool>(value);
       return;
+    case Key::kWorkspacePath:
+      policy.workspace.path = clean_places(value);
+      return;
+    case Key::kWorkspaceMode:
+      policy.workspace.mode = word_to<WorkspaceMode>(key, value);
+      return;
     case Key::kEnvPass:
       policy.env.pass = std::get<TextList>(value);
       return;
@@ -201,6 +214,10 @@ std::optional<Value> load(const Policy& policy, Key key) {
       return policy.files.exec;
     case Key::kFilesExecWritable:
       return policy.files.exec_writable;
+    case Key::kWorkspacePath:
+      return policy.workspace.path;
+    case Key::kWorkspaceMode:
+      return from_word(policy.workspace.mode);
     case Key::kEnvPass:
       return policy.env.pass;
     case Key::kEnvSet:
@@ -241,6 +258,7 @@ std::string to_toml_value(const KeySpec& spec, const Value& value) {
       return std::get<bool>(value) ? "true" : "false";
     case KeyType::kWordList:
     case KeyType::kPathList:
+    case KeyType::kPlaceList:
     case KeyType::kEnvNames:
       return toml_list(std::get<TextList>(value));
     case KeyType::kEnvMap:

@@ -60,7 +60,8 @@ Status check_path(const KeySpec& spec, std::string_view path) {
   }
   if (spec.type == KeyType::kPath && home)
     return bad_value(spec, fmt::format("{} is a path of the host", shown_text(path)));
-  if (!path.starts_with('/') && !home)
+  const bool here = spec.type == KeyType::kPlaceList && (path == "." || path.starts_with("./"));
+  if (!path.starts_with('/') && !home && !here)
     return bad_value(spec, fmt::format("{} is not an absolute path", shown_text(path)));
   // A grant that climbs names another directory than it shows; a reviewer and the ceiling must see the real one.
   for (std::size_t at = 0; at < path.size();) {
@@ -182,6 +183,8 @@ std::string expectation(const KeySpec& spec) {
       return "give an absolute path inside the cell, without \"..\"";
     case KeyType::kPathList:
       return "list absolute or ~/ paths without \"..\", such as " + example;
+    case KeyType::kPlaceList:
+      return "list absolute, ~/ or ./ paths without \"..\", such as " + example;
     case KeyType::kCount:
       return fmt::format("give a whole number from {} to {}", spec.min, spec.max);
     case KeyType::kShare:
@@ -204,6 +207,7 @@ std::string expectation(const KeySpec& spec) {
 Status check_item(const KeySpec& spec, std::string_view item) {
   switch (spec.type) {
     case KeyType::kPathList:
+    case KeyType::kPlaceList:
       return check_path(spec, item);
     case KeyType::kEnvNames:
       return check_env_pattern(spec, item);
@@ -244,6 +248,7 @@ Status check_value(const KeySpec& spec, const Value& value) {
       return check_number(spec, std::get<std::uint64_t>(value));
     case KeyType::kWordList:
     case KeyType::kPathList:
+    case KeyType::kPlaceList:
     case KeyType::kEnvNames:
       return check_list(spec, std::get<TextList>(value));
     case KeyType::kEnvMap: {

@@ -169,11 +169,29 @@ TEST(PolicyParse, UnknownKeysNameTheNearest) {
 }
 
 TEST(PolicyParse, KeysOfLaterPartsSayThatTheyAreNotSupported) {
-  for (const char* body : {"[workspace]\npath = \".\"", "[sockets]\nallow = []", "[[secrets]]\nname = \"A\"",
+  for (const char* body : {"[sockets]\nallow = []", "[[secrets]]\nname = \"A\"",
                            "[net]\nallow = [\"a:443\"]"}) {
     EXPECT_NE(error_in(body).find("not supported by this version"), std::string::npos) << error_in(body);
   }
   EXPECT_EQ(error_in("[net]\nallows = []").find("not supported"), std::string::npos);
+}
+
+TEST(PolicyParse, X6_AWorkspaceIsOnePlaceOrSeveral) {
+  const auto paths = [](const std::string& body) {
+    auto policy = parse_policy("version = 1\n" + body, "policy.toml");
+    EXPECT_TRUE(policy) << body << ": " << policy.error().text();
+    return policy ? policy->workspace.path : std::vector<std::string>();
+  };
+  EXPECT_EQ(paths("[workspace]\npath = \".\""), std::vector<std::string>{"."});
+  EXPECT_EQ(paths("[workspace]\npath = [\"~/a/\", \"./b\", \"/c//d\"]"),
+            (std::vector<std::string>{"~/a", "./b", "/c/d"}));
+  EXPECT_NE(error_in("[workspace]\npath = \"a\"").find("is not an absolute path"), std::string::npos);
+  EXPECT_NE(error_in("[workspace]\npath = \"./../a\"").find("climbs"), std::string::npos);
+  EXPECT_NE(error_in("[workspace]\npath = [\"/a\", \"/a/b\"]").find("lies in"), std::string::npos);
+  EXPECT_NE(error_in("[workspace]\npath = \"/etc/x\"").find("is never a workspace"), std::string::npos);
+  EXPECT_NE(error_in("[workspace]\npath = \"/\"").find("is never a workspace"), std::string::npos);
+  EXPECT_NE(error_in("[files]\nread = [\"/a\"]\n[workspace]\npath = \"/a\"").find("granted by files"),
+            std::string::npos);
 }
 
 TEST(PolicyParse, VersionIsRequiredAndKnown) {

@@ -64,6 +64,18 @@ std::string_view to_string(NetMode mode) {
   return "invalid";
 }
 
+std::string_view to_string(WorkspaceMode mode) {
+  switch (mode) {
+    case WorkspaceMode::kAuto:
+      return "auto";
+    case WorkspaceMode::kOverlay:
+      return "overlay";
+    case WorkspaceMode::kCopy:
+      return "copy";
+  }
+  return "invalid";
+}
+
 std::string_view to_string(Weakening weakening) {
   switch (weakening) {
     case Weakening::kSupplementaryGroups:

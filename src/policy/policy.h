@@ -18,12 +18,14 @@ enum class BackendChoice : std::uint8_t { kAuto, kNative, kBwrap, kNone };  // k
 enum class Trust : std::uint8_t { kLow, kMedium };                          // kLow never runs below tier 1 (H9)
 enum class LimitsMode : std::uint8_t { kRequire, kBestEffort };
 enum class NetMode : std::uint8_t { kNone, kLoopback, kHost };
+enum class WorkspaceMode : std::uint8_t { kAuto, kOverlay, kCopy };  // kAuto: overlayfs, or a copy where that cannot serve
 
 std::string_view to_string(Tier);           // "process", "namespace", "container", "microvm"
 std::string_view to_string(BackendChoice);  // "auto", "native", "bwrap", "none"
 std::string_view to_string(Trust);          // "low", "medium"
 std::string_view to_string(LimitsMode);     // "require", "best-effort"
 std::string_view to_string(NetMode);        // "none", "loopback", "host"
+std::string_view to_string(WorkspaceMode);  // "auto", "overlay", "copy"
 
 struct Limits {
   LimitsMode mode = LimitsMode::kRequire;
@@ -46,6 +48,13 @@ struct FileGrants {
   std::vector<std::string> exec;   // readable and executable
   bool exec_writable = false;      // may the guest execute what it wrote (W^X otherwise)
   bool operator==(const FileGrants&) const = default;
+};
+
+// Directories that the guest sees and changes as it likes, while they stay as they are: its changes are a proposal.
+struct Workspaces {
+  std::vector<std::string> path;  // absolute, ~/ or relative to the caller's directory; appear at the same path
+  WorkspaceMode mode = WorkspaceMode::kAuto;
+  bool operator==(const Workspaces&) const = default;
 };
 
 struct EnvGrants {
@@ -73,6 +82,7 @@ struct Policy {
   NetMode net = NetMode::kNone;
   Limits limits;
   FileGrants files;
+  Workspaces workspace;
   EnvGrants env;
   std::vector<Weakening> weaken;
   bool operator==(const Policy&) const = default;

@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, 4> kBackends{"auto", "native", "bwrap", "
 constexpr std::array<std::string_view, 2> kTrusts{"low", "medium"};
 constexpr std::array<std::string_view, 2> kModes{"require", "best-effort"};
 constexpr std::array<std::string_view, 3> kNets{"none", "loopback", "host"};
+constexpr std::array<std::string_view, 3> kWorkspaceModes{"auto", "overlay", "copy"};
 constexpr std::array<std::string_view, 3> kWeakenings{"supplementary-groups", "host-network", "no-backend"};
 
 constexpr std::uint64_t kSecond = 1'000;
@@ -25,7 +26,7 @@ constexpr std::uint64_t kTebi = 1ULL << 40;
 using enum KeyType;
 using Rule = CeilingRule;
 
-constexpr std::array<KeySpec, 27> kTable{{
+constexpr std::array<KeySpec, 29> kTable{{
     {Key::kVersion, "version", kVersion, Rule::kNone, 1, 1, {}, "1", "Version of the policy format; required"},
     {Key::kExtends,
      "extends",
@@ -190,6 +191,17 @@ constexpr std::array<KeySpec, 27> kTable{{
      {},
      "false",
      "Whether the guest may execute what it wrote"},
+    {Key::kWorkspacePath,
+     "workspace.path",
+     kPlaceList,
+     Rule::kPrefixes,
+     0,
+     0,
+     {},
+     "[\"~/project\"]",
+     "Host directories the guest sees and may change while they stay as they are; see cloche diff and apply"},
+    {Key::kWorkspaceMode, "workspace.mode", kWord, Rule::kNone, 0, 0, kWorkspaceModes, "\"auto\"",
+     "How: by overlayfs, on a copy, or whichever of them this host can do"},
     {Key::kEnvPass,
      "env.pass",
      kEnvNames,
@@ -272,7 +284,9 @@ bool is_section(std::string_view name) {
   return false;
 }
 
-bool is_scalar(KeyType type) { return type != kWordList && type != kPathList && type != kEnvNames && type != kEnvMap; }
+bool is_scalar(KeyType type) {
+  return type != kWordList && type != kPathList && type != kPlaceList && type != kEnvNames && type != kEnvMap;
+}
 
 bool is_settable(const KeySpec& spec) { return is_scalar(spec.type) && spec.type != kVersion && spec.type != kParent; }
 

@@ -35,6 +35,8 @@ enum class Key : std::uint8_t {
   kFilesWrite,
   kFilesExec,
   kFilesExecWritable,
+  kWorkspacePath,
+  kWorkspaceMode,
   kEnvPass,
   kEnvSet,
   kNetMode,
@@ -48,6 +50,7 @@ enum class KeyType : std::uint8_t {
   kFlag,      // true or false
   kPath,      // one absolute path inside the cell
   kPathList,  // absolute or ~/ paths of the host
+  kPlaceList,  // the same, or relative to the caller's directory ("." or "./x"); one text stands for a list of one
   kCount,     // a whole number
   kShare,     // a decimal number; min and max are hundredths
   kBytes,     // text with a unit

@@ -11,7 +11,7 @@ namespace cloche {
 namespace {
 
 // Named in the design, not built yet: "unknown" would send the reader looking for a typing mistake.
-constexpr auto kLater = std::to_array<std::string_view>({"workspace", "sockets", "secrets", "net.allow"});
+constexpr auto kLater = std::to_array<std::string_view>({"sockets", "secrets", "net.allow"});
 
 std::unexpected<Error> unknown_key(const std::string& name, const TomlNode& node, std::string_view file_name) {
   if (std::find(kLater.begin(), kLater.end(), name) != kLater.end()) {
@@ -64,6 +64,7 @@ Result<Value> read_whole(const KeySpec& spec, const TomlNode& node, std::string_
 }
 
 Result<Value> read_list(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {
+  if (spec.type == KeyType::kPlaceList && node.kind == TomlKind::kText) return Value(TextList{node.text});
   if (node.kind != TomlKind::kArray) return wrong_type(spec, node, file_name, "a list of strings");
   TextList list;
   for (const TomlNode& item : node.children) {
@@ -117,6 +118,7 @@ Result<Value> read_unchecked(const KeySpec& spec, const TomlNode& node, std::str
       return Value(node.text);
     case KeyType::kWordList:
     case KeyType::kPathList:
+    case KeyType::kPlaceList:
     case KeyType::kEnvNames:
       return read_list(spec, node, file_name);
     case KeyType::kEnvMap:

@@ -38,6 +38,7 @@ constexpr std::array<Row, kGuaranteeCount> kRows = {{
     {Guarantee::kOpenFiles, "open-files", "a limit on open files per process"},
     {Guarantee::kOutput, "output", "a limit on bytes written to stdout and stderr"},
     {Guarantee::kDisk, "disk", "a limit on bytes and files written to disk"},
+    {Guarantee::kWorkspace, "workspace", "changes to a workspace are a proposal, the host's tree stays as it is"},
 }};
 
 constexpr bool rows_follow_the_enum() {
@@ -47,7 +48,7 @@ constexpr bool rows_follow_the_enum() {
   return true;
 }
 static_assert(rows_follow_the_enum());
-static_assert(static_cast<std::size_t>(Guarantee::kDisk) + 1 == kGuaranteeCount);
+static_assert(static_cast<std::size_t>(Guarantee::kWorkspace) + 1 == kGuaranteeCount);
 
 constexpr std::array<Guarantee, kGuaranteeCount> kAll = [] {
   std::array<Guarantee, kGuaranteeCount> all{};

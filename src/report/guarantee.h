@@ -36,8 +36,9 @@ enum class Guarantee : std::uint8_t {
   kOpenFiles,
   kOutput,
   kDisk,
+  kWorkspace,  // the host's tree stays as it is
 };
-inline constexpr std::size_t kGuaranteeCount = 27;
+inline constexpr std::size_t kGuaranteeCount = 28;
 
 std::string_view to_string(Guarantee);  // "environment", "no-new-privs", "cpu-time", ...
 std::string_view describe(Guarantee);   // one line for people

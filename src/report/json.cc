@@ -103,6 +103,26 @@ void write(JsonWriter& json, const TimingStep& step) {
   json.end_object();
 }
 
+void write(JsonWriter& json, const Artifact& artifact) {
+  json.begin_object();
+  json.member("path", artifact.path);
+  json.member("size", artifact.size);
+  json.member("sha256", artifact.sha256);
+  json.member("type", artifact.type);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const WorkspaceChanges& changes) {
+  json.begin_object();
+  json.member("path", changes.path);
+  json.member("mode", changes.mode);
+  json.member("added", changes.added);
+  json.member("modified", changes.modified);
+  json.member("deleted", changes.deleted);
+  json.member("problem", changes.problem);
+  json.end_object();
+}
+
 template <typename T>
 void write_all(JsonWriter& json, std::string_view key, const std::vector<T>& values) {
   json.name(key).begin_array();
@@ -131,8 +151,8 @@ std::string to_json(const Report& report) {
   write(json, "stdout", report.out);
   write(json, "stderr", report.err);
   json.end_object();
-  json.name("outputs").begin_array();
-  json.end_array();
+  write_all(json, "outputs", report.outputs);
+  write_all(json, "workspaces", report.workspaces);
   write_all(json, "timing", report.timing);
   json.end_object();
   return json.take() + "\n";

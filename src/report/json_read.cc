@@ -181,6 +181,21 @@ Report read_report(const Place& at) {
   });
   report.out = read_stream(at.at("streams").at("stdout"));
   report.err = read_stream(at.at("streams").at("stderr"));
+  report.outputs = at.at("outputs").list<Artifact>([](const Place& file) {
+    return Artifact{file.at("path").text(), file.at("size").number<std::uint64_t>(), file.at("sha256").text(),
+                    file.at("type").text()};
+  });
+  // Reports of earlier versions have none.
+  if (at.has("workspaces")) {
+    report.workspaces = at.at("workspaces").list<WorkspaceChanges>([](const Place& changes) {
+      return WorkspaceChanges{changes.at("path").text(),
+                              changes.at("mode").text(),
+                              changes.at("added").number<std::uint64_t>(),
+                              changes.at("modified").number<std::uint64_t>(),
+                              changes.at("deleted").number<std::uint64_t>(),
+                              changes.at("problem").text()};
+    });
+  }
   report.timing = at.at("timing").list<TimingStep>([](const Place& step) {
     return TimingStep{step.at("name").text(), step.at("took_us").duration<std::chrono::microseconds>()};
   });

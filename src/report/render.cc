@@ -158,6 +158,12 @@ std::string render(const Report& report, const RenderOptions& options) {
     page.paragraph("weakened", printable(weakening), kParagraphLines);
   }
   for (const Denial& denial : report.denials) page.paragraph("denied", denial_line(denial), kParagraphLines);
+  for (const WorkspaceChanges& changes : report.workspaces) {
+    page.paragraph("workspace", workspace_line(changes), kParagraphLines);
+  }
+  for (const Artifact& file : report.outputs) {
+    page.paragraph("output", fmt::format("{} {} {}", printable(file.path), to_text(Bytes{file.size}), printable(file.type)), 2);
+  }
   page.paragraph("command", printable_command(report.argv), debug ? kParagraphLines : 2);
   page.paragraph("under",
                  fmt::format("tier {}, backend {}, policy {}", printable(report.tier), printable(report.backend),

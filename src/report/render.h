@@ -34,5 +34,7 @@ std::string render_timing(const Report& report, const RenderOptions& options);
 std::string sentence(const Report& report);
 // What to change, printable: the report's own hint or the outcome's. May be empty.
 std::string advice(const Report& report);
+// "DIR: 2 added, 1 changed, 0 deleted", or why nothing was kept.
+std::string workspace_line(const WorkspaceChanges& changes);
 
 }  // namespace cloche

@@ -214,6 +214,7 @@ TEST(Summary, X8_SaysWhatHappenedAndWhatToChangeForEveryOutcome) {
 TEST(Summary, X8_WallNamesTheLimitAndTheFlag) {
   Report report = samples::example();
   report.denials.clear();
+  report.workspaces.clear();
   EXPECT_EQ(render_summary(report, {}),
             "cloche: wall: stopped after 10s (limits.wall); raise it with --wall or limits.wall\n");
 }

@@ -91,6 +91,26 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
+// A file that the guest left and the caller asked for, kept by its content.
+struct Artifact {
+  std::string path;  // in the cell
+  std::uint64_t size = 0;
+  std::string sha256;  // in hexadecimal
+  std::string type;    // "image/png"
+  bool operator==(const Artifact&) const = default;
+};
+
+// What the guest proposes to change in a workspace; `cloche diff` shows it.
+struct WorkspaceChanges {
+  std::string path;  // of the host
+  std::string mode;  // "overlay", "copy"
+  std::uint64_t added = 0;
+  std::uint64_t modified = 0;
+  std::uint64_t deleted = 0;
+  std::string problem;  // why nothing could be kept, or empty
+  bool operator==(const WorkspaceChanges&) const = default;
+};
+
 // The one step that is not part of the row: from the exec to the guest's first byte, beside "guest".
 inline constexpr const char* kFirstOutput = "first-output";
 struct TimingStep {
@@ -113,6 +133,8 @@ struct Report {
   std::vector<Denial> denials;
   Stream out;
   Stream err;
+  std::vector<Artifact> outputs;
+  std::vector<WorkspaceChanges> workspaces;
   std::vector<TimingStep> timing;
   bool operator==(const Report&) const = default;
 };

@@ -97,6 +97,12 @@ inline Report random_report(Random& random) {
   }
   r.out = {random_output(random), random_count(random), below(random, 2) == 0};
   r.err = {random_output(random), random_count(random), below(random, 2) == 0};
+  for (auto n = below(random, 3); n > 0; --n) {
+    r.outputs.push_back(
+        {random_text(random, 9), random_count(random), random_text(random, 3), random_text(random, 3)});
+    r.workspaces.push_back({random_text(random, 9), random_text(random, 3), random_count(random), random_count(random),
+                            random_count(random), random_text(random, 9)});
+  }
   for (auto n = below(random, 4); n > 0; --n) {
     r.timing.push_back({random_text(random, 4), random_duration<microseconds>(random)});
   }
@@ -125,6 +131,8 @@ inline Report example() {
   r.usage = {Millis(10'004), microseconds(9'612'000), microseconds(201'000), mebibytes(9), 2, 3, 0, 12, 0};
   r.denials = {{"limit", "fork refused by limits.pids", 3}};
   r.out = {"working ...\n", 12, false};
+  r.outputs = {{"/work/out/plot.png", 20'480, std::string(64, 'a'), "image/png"}};
+  r.workspaces = {{"/home/me/project", "overlay", 2, 1, 0, ""}};
   r.timing = {{"spawn", microseconds(210)},
               {"namespaces", microseconds(190)},
               {"mounts", microseconds(800)},

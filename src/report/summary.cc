@@ -75,9 +75,33 @@ std::string advice(const Report& report) {
   return std::string(info(outcome.kind).hint);
 }
 
+std::string workspace_line(const WorkspaceChanges& changes) {
+  std::string out = fmt::format("{}: {} added, {} changed, {} deleted", printable(changes.path), changes.added,
+                                changes.modified, changes.deleted);
+  if (!changes.problem.empty()) out = printable(changes.path) + ": nothing was kept: " + printable(changes.problem);
+  return out;
+}
+
+namespace {
+
+// What waits for somebody to decide on it, however the guest ended.
+std::string proposals(const Report& report) {
+  std::string out;
+  bool any = false;
+  for (const WorkspaceChanges& changes : report.workspaces) {
+    if (changes.problem.empty() && changes.added + changes.modified + changes.deleted == 0) continue;
+    any = any || changes.problem.empty();
+    out += fmt::format("cloche: workspace {}\n", fit(workspace_line(changes), kMessageColumns));
+  }
+  if (any) out += fmt::format("cloche: cloche diff {0} shows it, cloche apply {0} writes it\n", printable(report.id));
+  return out;
+}
+
+}  // namespace
+
 std::string render_summary(const Report& report, const RenderOptions& options) {
   const Severity how = severity(report.outcome);
-  if (how == Severity::kGood) return {};
+  if (how == Severity::kGood) return proposals(report);
   const std::string hint = fit(advice(report), kMessageColumns);
   std::string out = paint(fmt::format("cloche: {}:", to_string(report.outcome.kind)), hue_of(how), options.colour);
   out += " " + fit(sentence(report), kMessageColumns);
@@ -90,7 +114,7 @@ std::string render_summary(const Report& report, const RenderOptions& options) {
                        fit(fmt::format("{} {}", printable(first.what), printable(first.detail)), kMessageColumns),
                        more == 0 ? "" : fmt::format(", and {} more in the report", more));
   }
-  return out;
+  return out + proposals(report);
 }
 
 }  // namespace cloche

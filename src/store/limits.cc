@@ -103,14 +103,12 @@ std::vector<Choice> choose(const std::vector<ListedRun>& newest_first, const Lim
     const Millis age = std::max(Millis(now - run.file->ended), Millis(0));
     const bool spared = rank <= limits.keep || (!run.file->facts.keeps.empty() && age < limits.spare);
     full = full || (limits.size && with > limits.size->count);
-    if (spared) {
-      total = with;
-    } else if (limits.age && age >= *limits.age) {
-      out.push_back({run.id, run.size, Why::kAge});
-    } else if (limits.runs && rank > *limits.runs) {
-      out.push_back({run.id, run.size, Why::kCount});
-    } else if (full) {
-      out.push_back({run.id, run.size, Why::kSize});
+    std::optional<Why> why;
+    if (full) why = Why::kSize;
+    if (limits.runs && rank > *limits.runs) why = Why::kCount;
+    if (limits.age && age >= *limits.age) why = Why::kAge;
+    if (why && !spared) {
+      out.push_back({run.id, run.size, *why});
     } else {
       total = with;
     }

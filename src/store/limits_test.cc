@@ -12,7 +12,7 @@ using std::chrono::hours;
 
 constexpr Moment kNow{days(20'000)};
 
-ListedRun done(std::string id, Millis age, Bytes size = kibibytes(1), std::vector<std::string> keeps = {}) {
+ListedRun done(const std::string& id, Millis age, Bytes size = kibibytes(1), std::vector<std::string> keeps = {}) {
   ListedRun run{id, RunState::kDone, RunFile{}, size};
   run.file->id = id;
   run.file->facts.keeps = std::move(keeps);

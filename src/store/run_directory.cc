@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/units.h"
 #include "store/entry.h"
@@ -107,7 +108,7 @@ Result<std::string> RunDirectory::report() const { return read_in(fd(), kReportF
 
 Status RunDirectory::set_keeps(std::vector<std::string> keeps) {
   CLOCHE_TRY_ASSIGN(RunFile file, read());
-  file.facts.keeps = keeps;
+  file.facts.keeps = std::move(keeps);
   if (file.end) file.end->keeps.reset();
   return replace_file(fd(), kRunFile, encode(file), Durable::kYes);
 }

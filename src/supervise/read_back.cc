@@ -121,6 +121,8 @@ class Judge {
         return {true, fmt::format("{} for both streams", to_text(plan_.limits.output))};
       case Guarantee::kDisk:
         return disk();
+      case Guarantee::kWorkspace:
+        return workspaces();
     }
     return {};
   }
@@ -371,10 +373,37 @@ class Judge {
     if (work == nullptr || work->type != "tmpfs") return {false, "/work is not a tmpfs"};
     const auto kibibytes_allowed = tmpfs_option(*work, "size=");
     const auto inodes = tmpfs_option(*work, "nr_inodes=");
-    const bool sized = kibibytes_allowed && *kibibytes_allowed * 1024 <= plan_.limits.disk.count + 4095;
+    const bool sized = kibibytes_allowed && *kibibytes_allowed * 1024 <= scratch_bytes() + 4095;
     // bwrap cannot cap inodes; its plan says so.
-    const bool counted = plan_.backend == Backend::kBwrap || (inodes && *inodes <= plan_.limits.inodes);
+    const bool counted = plan_.backend == Backend::kBwrap || (inodes && *inodes <= scratch_inodes());
     return {sized && counted, "scratch " + work->super_options};
+  }
+
+  // What is copied in needs room beside what the guest may write.
+  std::uint64_t scratch_bytes() const { return std::max(plan_.scratch_bytes.count, plan_.limits.disk.count); }
+  std::uint64_t scratch_inodes() const { return std::max(plan_.scratch_inodes, plan_.limits.inodes); }
+
+  // What a process meets there takes its changes: an overlay of this user's own, or the scratch. The host's tree lies
+  // below it, read-only.
+  Answer workspaces() const {
+    std::string evidence;
+    for (const Workspace& workspace : plan_.workspaces) {
+      const MountReading* top = mount(workspace.path);
+      if (top == nullptr) return {false, workspace.path + " is not a mount of its own"};
+      const MountReading* work = mount("/work");
+      const bool takes = workspace.copied
+                             ? top->type == "tmpfs" && work != nullptr && top->super_options == work->super_options
+                             : top->type == "overlay" && top->super_options.find("upperdir=") != std::string::npos &&
+                                   top->super_options.find("userxattr") != std::string::npos;
+      if (!takes) return {false, workspace.path + " is " + top->type + " " + top->super_options};
+      const auto below = std::ranges::find(seen_.mounts, top->parent, &MountReading::id);
+      if (below == seen_.mounts.end() || below->point != workspace.path || !below->has("ro")) {
+        return {false, workspace.path + ": the tree below it is not read-only"};
+      }
+      evidence += fmt::format("{}{} on {}, the tree below read-only", evidence.empty() ? "" : "; ",
+                              workspace.copied ? "copy" : "overlay", workspace.path);
+    }
+    return {!plan_.workspaces.empty(), evidence};
   }
 
   static std::optional<std::uint64_t> tmpfs_option(const MountReading& mount, std::string_view key) {

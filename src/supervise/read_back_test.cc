@@ -106,7 +106,26 @@ std::vector<Break> breaks() {
   const auto cgroup = [](G g, const char* file, const char* value) {
     return Break{g, value, [=](Plan&, Inspection& s) { s.cgroup_files[file] = value; }};
   };
+  const auto workspace = [](const char* how, const char* mounts) {
+    return Break{G::kWorkspace, how, [=](Plan& p, Inspection& s) {
+                   p.workspaces = {{.path = "/srv/a", .scratch = "workspace-0", .covered = {}}};
+                   p.guarantees.push_back({G::kWorkspace, Standing::kHeld, "overlayfs", {}});
+                   for (MountReading& m : parse_mountinfo(mounts)) s.mounts.push_back(std::move(m));
+                 }};
+  };
   std::vector<Break> out{
+      workspace("no mount", ""),
+      workspace("the host's tree itself", "8 1 8:1 /srv/a /srv/a rw,nosuid,nodev - ext4 /dev/vda rw\n"),
+      workspace("nothing takes the changes",
+                "8 1 8:1 /srv/a /srv/a ro,nosuid,nodev - ext4 /dev/vda rw\n"
+                "9 8 0:60 / /srv/a rw,nosuid,nodev - overlay none rw,lowerdir=/a,userxattr\n"),
+      workspace("writable below",
+                "8 1 8:1 /srv/a /srv/a rw,nosuid,nodev - ext4 /dev/vda rw\n"
+                "9 8 0:60 / /srv/a rw,nosuid,nodev - overlay none rw,lowerdir=/a,upperdir=/b,workdir=/c,userxattr\n"),
+      workspace("covered again",
+                "8 1 8:1 /srv/a /srv/a ro,nosuid,nodev - ext4 /dev/vda rw\n"
+                "9 8 0:60 / /srv/a rw,nosuid,nodev - overlay none rw,lowerdir=/a,upperdir=/b,workdir=/c,userxattr\n"
+                "10 9 8:1 /srv/a /srv/a rw,nosuid,nodev - ext4 /dev/vda rw\n"),
       status(G::kSession, "NSsid", "77\t1"),
       {G::kSession, "not reported", [](Plan&, Inspection& s) { s.status.erase("NSsid"); }},
       no_namespace(G::kTreeKill, "pid"),
@@ -189,6 +208,25 @@ TEST(Judge, X1_63_EachBrokenGuaranteeIsFoundAndNamed) {
     EXPECT_EQ(receipt.error().step, to_string(broken.guarantee)) << broken.how << ": " << receipt.error().text();
     EXPECT_FALSE(receipt.error().hint.empty());
   }
+}
+
+TEST(Judge, X6_AWorkspaceThatTakesItsChangesHolds) {
+  Plan plan = plan_for(samples::root_v1());
+  plan.workspaces = {{.path = "/srv/a", .scratch = "workspace-0", .covered = {}},
+                     {.path = "/srv/b", .scratch = "workspace-1", .copied = true, .covered = {}}};
+  plan.guarantees.push_back({Guarantee::kWorkspace, Standing::kHeld, "overlayfs", {}});
+  Inspection seen = good();
+  for (MountReading& m : parse_mountinfo(
+           "8 1 8:1 /srv/a /srv/a ro,nosuid,nodev - ext4 /dev/vda rw\n"
+           "9 8 0:60 / /srv/a rw,nosuid,nodev - overlay none rw,lowerdir=/a,upperdir=/b,workdir=/c,userxattr\n"
+           "10 1 8:1 /srv/b /srv/b ro,nosuid,nodev - ext4 /dev/vda rw\n"
+           "11 10 0:52 /w /srv/b rw,nosuid,nodev - tmpfs none rw,size=262144k,nr_inodes=16384\n")) {
+    seen.mounts.push_back(std::move(m));
+  }
+  auto receipt = judge(plan, seen);
+  ASSERT_TRUE(receipt) << receipt.error().text();
+  EXPECT_NE(receipt->back().evidence.find("overlay on /srv/a"), std::string::npos);
+  EXPECT_NE(receipt->back().evidence.find("copy on /srv/b"), std::string::npos);
 }
 
 TEST(Judge, X1_63_OnlyTheListedGuaranteesAreTakenOnTrust) {

@@ -203,6 +203,15 @@ void Run::on_control() {
       case wire::MessageKind::kTty:
         on_terminal(std::move((*received)->fd));
         break;
+      case wire::MessageKind::kScratchIs:
+        scratch_ = std::move((*received)->fd);
+        copied_at_ = message.amount;
+        break;
+      case wire::MessageKind::kCopying:
+        // As long as it gets on, it may take its time.
+        if (state_ == State::kPreparing) prepare_deadline_ = Clock::now() + kPrepareLimit;
+        if (wiring_.on_copying) wiring_.on_copying(message.amount);
+        break;
       default:
         break;
     }
@@ -278,6 +287,7 @@ void Run::on_failed(int step, int error) {
   Error e{ErrorCode::kSystem, "init", error, "the cell could not be prepared", {}};
   if (step >= 0 && static_cast<std::size_t>(step) < plan_.steps.size()) {
     const Step& failed = plan_.steps[static_cast<std::size_t>(step)];
+    if (wiring_.on_step_failed) wiring_.on_step_failed(failed.kind, error);
     e.step = describe(failed);
     e.message = "this step failed";
     if (failed.kind == wire::StepKind::kExec && (error == ENOENT || error == EACCES || error == ENOEXEC))
@@ -292,6 +302,15 @@ void Run::on_failed(int step, int error) {
     } else if (failed.kind == wire::StepKind::kExec && error == ENOEXEC) {
       e.message = fmt::format("'{}' is neither a program nor a script with a '#!' line", failed.a);
       e.hint = "for a script name its language with --lang";
+    } else if (failed.kind == wire::StepKind::kCopyTree || failed.kind == wire::StepKind::kPut) {
+      e.code = ErrorCode::kRefused;
+      e.hint = error == ENOSPC   ? "raise limits.disk and limits.inodes: what is copied in needs room, too"
+               : error == EEXIST ? "something has that name already: put it elsewhere"
+                                 : fmt::format("check that {} exists and that this user may read all of it",
+                                               failed.b.empty() ? "/" + failed.a : failed.b);
+    } else if (failed.kind == wire::StepKind::kOverlay) {
+      e.code = ErrorCode::kRefused;
+      e.hint = "set workspace.mode = \"copy\"";
     } else if (failed.kind == wire::StepKind::kBind) {
       e.hint = error == ELOOP ? fmt::format("{} leads through a symbolic link: grant the real path", failed.b)
                               : fmt::format("check that {} exists and that this user may reach it", failed.b);

@@ -34,6 +34,12 @@ struct RunWiring {
   std::vector<std::string> argv = {};      // in place of the plan's
   bool repeats = false;                    // the plan may be used again
   std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
+  // When the guest is gone: what it wrote. For plans that keep it.
+  std::function<void(Fd scratch, std::uint64_t copied_at)> on_scratch = {};
+  // While files are copied into the cell: bytes so far.
+  std::function<void(std::uint64_t bytes)> on_copying = {};
+  // A step of the plan that failed, and errno; before the report.
+  std::function<void(wire::StepKind, int)> on_step_failed = {};
   bool verify = true;                      // false only in tests that take a guarantee out
 };
 
@@ -116,6 +122,8 @@ class Run {
   std::unique_ptr<OutputPump> err_pump_;
   std::unique_ptr<InputPump> in_pump_;
   Fd terminal_;  // the master of the cell's own pty
+  Fd scratch_;
+  std::uint64_t copied_at_ = 0;
   Poller::Watch control_watch_;
   Poller::Watch pidfd_watch_;
   Poller::Watch cancel_watch_;

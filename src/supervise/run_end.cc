@@ -102,6 +102,8 @@ void Run::finish() {
   pidfd_watch_.reset();
   control_watch_.reset();
   terminal_.reset();
+  if (scratch_.valid() && started_ && wiring_.on_scratch) wiring_.on_scratch(std::move(scratch_), copied_at_);
+  scratch_.reset();
   cell_.cgroup.remove();
   if (Status removed = cell_.work.remove(); !removed)
     report_.denials.push_back({"clean-up", removed.error().text(), 1});

@@ -12,7 +12,7 @@
 
 namespace cloche::wire {
 
-inline constexpr uint32_t kMagic = 0x31484c43;  // "CLH1"
+inline constexpr uint32_t kMagic = 0x32484c43;  // "CLH2"
 inline constexpr int kControlFd = 3;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
 inline constexpr uint32_t kMaxFds = 4200;  // spec, stdio, detached mounts
@@ -37,6 +37,9 @@ enum class StepKind : uint16_t {
   kBind,        // a: target, b: host path, x: MountFlags
   kBindFd,      // a: target, x: MountFlags, y: index of a detached mount that the engine sent
   kScratchDir,  // a: target, b: name in the scratch, x: MountFlags, y: mode
+  kOverlay,     // a: target, where a tree of the host lies already, b: name in the scratch of what covers it, x: MountFlags
+  kCopyTree,    // the same, but covered by a copy
+  kPut,         // a: target, b: host path, y: 1 + index of a detached mount, or 0: init opens the path itself
   kDevice,      // a: target, b: host path, x: major, y: minor
   kProc,        // a: target
   kPts,         // a: target
@@ -97,7 +100,7 @@ struct SpecHeader {
   uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which come with kGroups
   uint32_t mount_count;   // detached mounts; those that do not fit the first message follow in kFds messages
   uint32_t leased;        // 1: init's parent is a keeper, not the engine; only the control socket tells of its death
-  uint32_t reserved;      // steps follow, on eight bytes
+  uint32_t hand_over;     // 1: the engine wants the scratch (kScratch); steps follow, on eight bytes
 };
 static_assert(sizeof(SpecHeader) % alignof(Step) == 0);
 
@@ -117,6 +120,8 @@ enum class MessageKind : uint32_t {
   kFailed,     // → engine: step index (of the spec) and errno
   kStarted,    // init → engine: the exec happened; only of a guest that lives on, kExited tells it too
   kExited,     // init → engine: wait status and usage of the main process
+  kScratchIs,  // init → engine, with the scratch, whose files the engine reads when the guest is gone
+  kCopying,    // init → engine: a copy goes on; `amount` bytes so far
 };
 
 // What can fail before the first step or beside them.
@@ -127,6 +132,10 @@ enum Failure : int32_t {
   kNamespaces = -4,
   kWorkingDirectory = -5
 };
+
+// Inside of what a workspace has in the scratch.
+inline constexpr char kUpperName[] = "upper";
+inline constexpr char kOverlayWorkName[] = "work";
 
 struct Message {
   MessageKind kind;
@@ -140,6 +149,7 @@ struct Message {
   uint64_t max_rss_kib;
   uint64_t stamp;          // CLOCK_MONOTONIC in nanoseconds; kHello: init's first instruction, else when it was sent
   uint64_t started;        // kStarted, kExited: when the exec happened
+  uint64_t amount;         // kCopying: bytes; kScratchIs: when the copies were complete, in the clock of file times
   uint32_t took[kPhases];  // kReady: nanoseconds spent in each phase
 };
 

@@ -1,0 +1,112 @@
+#include "engine/keep.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "files/capture.h"
+#include "wire/wire.h"
+
+namespace cloche {
+namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+// A new directory of ours, and its descriptor.
+Result<Fd> make_folder(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
+    return fail_errno(errno, "keep files", "a directory could not be made where runs are kept");
+  }
+  Fd folder(::openat(parent, name.c_str(), kDirectory));
+  if (!folder.valid()) return fail_errno(errno, "keep files", "a directory could not be opened where runs are kept");
+  return folder;
+}
+
+Result<Fd> open_in_scratch(const Leftovers& left, const std::string& path) {
+  Fd folder(::openat(left.scratch.get(), path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.valid()) return fail_errno(errno, "keep files", "the guest's files cannot be reached");
+  return folder;
+}
+
+Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const Leftovers& left,
+                                      const Keeping& keeping) {
+  const Workspace& workspace = plan.workspaces[index];
+  CLOCHE_TRY_ASSIGN(const Fd upper, open_in_scratch(left, workspace.scratch + "/" + wire::kUpperName));
+  CLOCHE_TRY_ASSIGN(const Fd all, make_folder(keeping.directory, "ws"));
+  CLOCHE_TRY_ASSIGN(const Fd into, make_folder(all.get(), std::to_string(index)));
+  files::View view;
+  view.root = workspace.path;
+  view.kind = workspace.copied ? files::ViewKind::kCopy : files::ViewKind::kOverlay;
+  view.lower = left.roots[index].get();
+  view.upper = upper.get();
+  view.started = left.started;
+  view.made = left.copied;
+  view.covered = workspace.covered;
+  return files::capture(view, into.get(), keeping.progress);
+}
+
+// The parts of the cell that a guest can write, by their names in the scratch (plan/steps_namespace.cc).
+Result<std::vector<files::GuestPlace>> guest_places(const Plan& plan, const Leftovers& left) {
+  std::vector<files::GuestPlace> out;
+  for (const Workspace& workspace : plan.workspaces) {
+    CLOCHE_TRY_ASSIGN(Fd upper, open_in_scratch(left, workspace.scratch + "/" + wire::kUpperName));
+    out.push_back({workspace.path, std::move(upper)});
+  }
+  for (const Step& step : plan.steps) {
+    if (step.kind != wire::StepKind::kScratchDir || step.serves != Guarantee::kDisk) continue;
+    CLOCHE_TRY_ASSIGN(Fd folder, open_in_scratch(left, step.b));
+    out.push_back({"/" + step.a, std::move(folder)});
+  }
+  return out;
+}
+
+Status keep_artifacts(const std::vector<files::GuestPlace>& places, const Keeping& keeping, Report& report) {
+  if (keeping.artifacts.empty()) return {};
+  CLOCHE_TRY_ASSIGN(const Fd into, make_folder(keeping.directory, "artifacts"));
+  CLOCHE_TRY_ASSIGN(const auto found, files::collect(places, keeping.artifacts, into.get(), keeping.progress));
+  for (const files::Collected& file : found) {
+    report.outputs.push_back({file.path, file.size, sys::to_hex(file.digest), file.type});
+  }
+  return {};
+}
+
+}  // namespace
+
+Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keeping, Report& report) {
+  Status first;
+  const auto note = [&first](const Status& status) {
+    if (first && !status) first = status;
+  };
+  for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
+    const Workspace& workspace = plan.workspaces[i];
+    WorkspaceChanges changes;
+    changes.path = workspace.path;
+    changes.mode = workspace.copied ? "copy" : "overlay";
+    auto summary = keep_workspace(plan, i, left, keeping);
+    if (summary) {
+      changes.added = summary->added;
+      changes.modified = summary->modified;
+      changes.deleted = summary->deleted;
+    } else {
+      changes.problem = summary.error().text();
+      note(std::unexpected(summary.error()));
+    }
+    report.workspaces.push_back(std::move(changes));
+  }
+  if (keeping.artifacts.empty() && keeping.gets.empty()) return first;
+  auto places = guest_places(plan, left);
+  if (!places) return std::unexpected(places.error());
+  note(keep_artifacts(*places, keeping, report));
+  for (const auto& [path, to] : keeping.gets) {
+    auto fetched = files::fetch(*places, path, to, keeping.progress);
+    if (!fetched) note(std::unexpected(fetched.error()));
+  }
+  return first;
+}
+
+}  // namespace cloche

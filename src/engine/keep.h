@@ -1,0 +1,26 @@
+// What becomes of what a guest wrote: proposals, artifacts, files handed out.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "files/collect.h"
+#include "files/view.h"
+
+namespace cloche {
+
+struct Keeping {
+  int directory = -1;                  // of the run, ours; proposals go to ws/N, artifacts to artifacts/
+  std::vector<std::string> artifacts;  // patterns of paths in the cell
+  std::vector<std::pair<std::string, files::Destination>> gets;  // path in the cell, and where to
+  files::Progress progress;
+};
+
+// Keeps what was asked for and says so in the report. What cannot be kept is an error when everything else is done, so
+// that one workspace more or less does not cost the others.
+Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keeping, Report& report);
+
+}  // namespace cloche

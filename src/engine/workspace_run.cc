@@ -1,0 +1,73 @@
+#include "engine/workspace_run.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+#include "engine/keep.h"
+#include "report/json.h"
+#include "store/record.h"
+
+namespace cloche {
+
+Report run_with_workspaces(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring) {
+  // A guest that leaves its input unread would end the host program.
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+  auto place = store::find_place(request.env);
+  if (!place) return refusal(request, policy, place.error());
+  auto record = store::Record::begin(
+      *place, request.id, {request.argv, policy.name, std::string(to_string(policy.tier)), {"workspace"}});
+  if (!record) return refusal(request, policy, record.error());
+  complete_facts(host, policy, request.home);
+  HeadStart head;
+  head.in_host_program = true;
+  Keeping keeping;
+  keeping.directory = record->fd();
+  Status kept;
+  Report report =
+      run(policy, request, host, std::move(wiring), std::move(head),
+          [&](const Plan& plan, const Leftovers& left, Report& made) { kept = keep_files(plan, left, keeping, made); });
+  const std::string json = to_json(report);
+  if (Status ended = record->finish({std::string(to_string(report.outcome.kind)), exit_code(report.outcome)}, json);
+      !ended && kept) {
+    kept = ended;
+  }
+  if (!kept) {
+    for (WorkspaceChanges& changes : report.workspaces) {
+      if (changes.problem.empty()) changes.problem = kept.error().text();
+    }
+  }
+  return report;
+}
+
+void WorkspaceThreads::start(std::function<void()> work) {
+  sweep();
+  auto done = std::make_shared<std::atomic<bool>>(false);
+  std::lock_guard lock(mutex_);
+  workers_.push_back({std::thread([work = std::move(work), done] {
+                        work();
+                        *done = true;
+                      }),
+                      done});
+}
+
+void WorkspaceThreads::sweep() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(workers_, [](Worker& worker) {
+    if (!*worker.done) return false;
+    worker.thread.join();
+    return true;
+  });
+}
+
+void WorkspaceThreads::join() {
+  std::lock_guard lock(mutex_);
+  for (Worker& worker : workers_) worker.thread.join();
+  workers_.clear();
+}
+
+}  // namespace cloche

@@ -1,0 +1,276 @@
+#include "files/collect.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "files/blobs.h"
+#include "files/capture.h"
+#include "files/guest_side.h"
+#include "files/media_type.h"
+#include "files/meter.h"
+#include "files/pattern.h"
+#include "sys/file.h"
+
+namespace cloche::files {
+namespace {
+
+constexpr std::size_t kDeepest = 64;  // directories are held open on the way down
+constexpr std::size_t kFirstBytes = 512;
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+// Holes cost a guest nothing and are read like bytes.
+class HoleCount {
+ public:
+  Status add(const struct stat& st) {
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    const auto there = static_cast<std::uint64_t>(st.st_blocks) * 512;
+    holes_ += size > there ? size - there : 0;
+    if (holes_ <= kMostHoleBytes) return {};
+    return fail(ErrorCode::kRefused, "files", "the guest's files have more holes than can be read",
+                "name fewer of them, or files without holes");
+  }
+
+ private:
+  std::uint64_t holes_ = 0;
+};
+
+std::string first_bytes(int fd) {
+  std::string out(kFirstBytes, '\0');
+  const ssize_t n = ::pread(fd, out.data(), out.size(), 0);
+  out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return out;
+}
+
+class Collector {
+ public:
+  Collector(std::span<const std::string> patterns, Blobs& blobs, Meter& meter)
+      : patterns_(patterns), blobs_(blobs), meter_(meter) {}
+
+  Status walk(int folder, const std::string& path, std::size_t depth) {
+    if (depth > kDeepest || !wanted_below(path)) return {};
+    CLOCHE_TRY_ASSIGN(std::vector<std::string> names, names_in(folder));
+    std::ranges::sort(names);
+    for (const std::string& name : names) {
+      CLOCHE_TRY(meter_.entry());
+      struct stat st{};
+      if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      const std::string inner = path + "/" + name;
+      if (S_ISDIR(st.st_mode)) {
+        CLOCHE_TRY_ASSIGN(const Fd below, open_guest_directory(folder, name));
+        CLOCHE_TRY(walk(below.get(), inner, depth + 1));
+      } else if (S_ISREG(st.st_mode) && wanted(inner)) {
+        CLOCHE_TRY(take(folder, name, inner));
+      }
+    }
+    return {};
+  }
+
+  std::vector<Collected> found() { return std::move(found_); }
+
+ private:
+  bool wanted(const std::string& path) const {
+    return std::ranges::any_of(patterns_, [&](const std::string& pattern) { return matches(pattern, path); });
+  }
+  bool wanted_below(const std::string& path) const {
+    return std::ranges::any_of(patterns_, [&](const std::string& pattern) { return may_hold(pattern, path); });
+  }
+
+  Status take(int folder, const std::string& name, const std::string& path) {
+    if (found_.size() == kMostCollected) {
+      return fail(ErrorCode::kRefused, "artifacts", fmt::format("more than {} files match", kMostCollected),
+                  "name them more closely");
+    }
+    CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(folder, name));
+    struct stat st{};
+    if (::fstat(file.get(), &st) != 0) return fail_errno(errno, "artifacts", "a file could not be read");
+    CLOCHE_TRY(holes_.add(st));
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    CLOCHE_TRY_ASSIGN(const sys::Digest digest, blobs_.read(file.get(), size));
+    CLOCHE_TRY(blobs_.keep(digest));
+    found_.push_back({path, size, digest, media_type(first_bytes(file.get()), name)});
+    return {};
+  }
+
+  std::span<const std::string> patterns_;
+  Blobs& blobs_;
+  Meter& meter_;
+  HoleCount holes_;
+  std::vector<Collected> found_;
+};
+
+std::unexpected<Error> not_written(const Destination& to, std::string message) {
+  return fail_errno(errno, "get " + to.shown, std::move(message));
+}
+
+// Copies what was found into a directory of the host that nobody else knows yet.
+class Fetcher {
+ public:
+  Fetcher(const Destination& to, Meter& meter) : to_(to), meter_(meter) {}
+
+  Status file(int source, int into, const std::string& name) {
+    struct stat st{};
+    if (::fstat(source, &st) != 0 || !S_ISREG(st.st_mode)) return not_written(to_, "the guest's file cannot be read");
+    CLOCHE_TRY(holes_.add(st));
+    // As a program of the user's own would have made it, and executable if the guest's is.
+    const mode_t mode = (st.st_mode & 0111) != 0 ? 0777 : 0666;
+    const Fd out(::openat(into, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!out.valid()) return not_written(to_, "a file could not be made");
+    std::string chunk(std::size_t{128} * 1024, '\0');
+    for (off_t at = 0;;) {
+      const ssize_t n = ::pread(source, chunk.data(), chunk.size(), at);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return not_written(to_, "the guest's file cannot be read");
+      if (n == 0) break;
+      CLOCHE_TRY(write_at(out.get(), std::string_view(chunk.data(), static_cast<std::size_t>(n)), at));
+      at += n;
+      CLOCHE_TRY(meter_.bytes(static_cast<std::uint64_t>(n)));
+    }
+    if (::ftruncate(out.get(), st.st_size) != 0) return not_written(to_, "a file could not be written");
+    ++fetched_.files;
+    return {};
+  }
+
+  Status directory(int source, int into, const std::string& name, std::size_t depth) {
+    if (depth > kDeepest) return fail(ErrorCode::kRefused, "get " + to_.shown, "the directory is too deep");
+    if (::mkdirat(into, name.c_str(), 0777) != 0) return not_written(to_, "a directory could not be made");
+    const Fd made(::openat(into, name.c_str(), kDirectory));
+    if (!made.valid()) return not_written(to_, "a directory could not be opened");
+    CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(source));
+    for (const std::string& inner : names) {
+      CLOCHE_TRY(meter_.entry());
+      struct stat st{};
+      if (::fstatat(source, inner.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (S_ISDIR(st.st_mode)) {
+        CLOCHE_TRY_ASSIGN(const Fd below, open_guest_directory(source, inner));
+        CLOCHE_TRY(directory(below.get(), made.get(), inner, depth + 1));
+      } else if (S_ISREG(st.st_mode)) {
+        CLOCHE_TRY_ASSIGN(const Fd below, open_guest_file(source, inner));
+        CLOCHE_TRY(file(below.get(), made.get(), inner));
+      } else {
+        ++fetched_.left_out;
+      }
+    }
+    return {};
+  }
+
+  const Fetched& fetched() const { return fetched_; }
+
+ private:
+  Status write_at(int fd, std::string_view bytes, off_t at) const {
+    if (bytes.find_first_not_of('\0') == std::string_view::npos) return {};  // a hole stays one
+    while (!bytes.empty()) {
+      const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), at);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return not_written(to_, "a file could not be written");
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      at += n;
+    }
+    return {};
+  }
+
+  const Destination& to_;
+  Meter& meter_;
+  HoleCount holes_;
+  Fetched fetched_;
+};
+
+const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string& path) {
+  for (const GuestPlace& place : places) {
+    if (path == place.path) return &place;
+    if (path.size() > place.path.size() && path.starts_with(place.path) && path[place.path.size()] == '/') return &place;
+  }
+  return nullptr;
+}
+
+// The directory that holds it, entered name by name: rights are given back on the way, links are refused.
+Result<Fd> open_parent(const GuestPlace& place, std::string_view& rest) {
+  CLOCHE_TRY_ASSIGN(Fd at, open_guest_top(place.directory.get()));
+  for (std::size_t slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
+    CLOCHE_TRY_ASSIGN(Fd next, open_guest_directory(at.get(), std::string(rest.substr(0, slash))));
+    at = std::move(next);
+    rest.remove_prefix(slash + 1);
+  }
+  return at;
+}
+
+}  // namespace
+
+Result<std::vector<Collected>> collect(std::span<const GuestPlace> places, std::span<const std::string> patterns,
+                                       int into, const Progress& progress) {
+  Meter meter(progress);
+  CLOCHE_TRY_ASSIGN(Blobs blobs, Blobs::make(into, meter));
+  Collector collector(patterns, blobs, meter);
+  for (const GuestPlace& place : places) {
+    CLOCHE_TRY_ASSIGN(const Fd top, open_guest_top(place.directory.get()));
+    CLOCHE_TRY(collector.walk(top.get(), place.path, 0));
+  }
+  CLOCHE_TRY(blobs.settle());
+  return collector.found();
+}
+
+Result<Destination> Destination::open(const std::string& path, const std::string& guest_path) {
+  Destination out;
+  out.shown = path;
+  std::string target = path;
+  struct stat st{};
+  if (target.ends_with('/') || (::stat(target.c_str(), &st) == 0 && S_ISDIR(st.st_mode))) {
+    while (target.size() > 1 && target.ends_with('/')) target.pop_back();
+    target += "/" + guest_path.substr(guest_path.rfind('/') + 1);
+  }
+  const std::size_t slash = target.rfind('/');
+  out.name = target.substr(slash + 1);
+  if (out.name.empty() || out.name == "." || out.name == "..") {
+    return fail(ErrorCode::kInvalidInput, "get " + path, "this names no file", "name the file it shall become");
+  }
+  const std::string folder = slash == 0 ? "/" : target.substr(0, slash);
+  CLOCHE_TRY_ASSIGN(const Fd place, sys::open_without_symlinks(folder));
+  out.parent = Fd(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!out.parent.valid()) return fail_errno(errno, "get " + path, "its directory cannot be opened");
+  return out;
+}
+
+Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& guest_path, const Destination& to,
+                      const Progress& progress) {
+  const GuestPlace* place = place_of(places, guest_path);
+  if (place == nullptr || guest_path == place->path) {
+    return fail(ErrorCode::kInvalidInput, "get " + guest_path, "the guest can write nothing there",
+                "name a path below /work, /tmp, /home/guest or a workspace");
+  }
+  std::string_view rest = std::string_view(guest_path).substr(place->path.size() + 1);
+  CLOCHE_TRY_ASSIGN(const Fd parent, open_parent(*place, rest));
+  const std::string leaf(rest);
+  struct stat st{};
+  if (::fstatat(parent.get(), leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return fail_errno(errno, "get " + guest_path, "the guest left nothing there");
+  }
+  if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+    return fail(ErrorCode::kRefused, "get " + guest_path, "it is neither a file nor a directory");
+  }
+  Meter meter(progress);
+  Fetcher fetcher(to, meter);
+  const std::string hidden = fmt::format(".cloche-get-{}", ::getpid());
+  Status done;
+  if (S_ISDIR(st.st_mode)) {
+    CLOCHE_TRY_ASSIGN(const Fd source, open_guest_directory(parent.get(), leaf));
+    done = fetcher.directory(source.get(), to.parent.get(), hidden, 0);
+  } else {
+    CLOCHE_TRY_ASSIGN(const Fd source, open_guest_file(parent.get(), leaf));
+    done = fetcher.file(source.get(), to.parent.get(), hidden);
+  }
+  if (done && ::renameat(to.parent.get(), hidden.c_str(), to.parent.get(), to.name.c_str()) != 0) {
+    done = not_written(to, "it could not be put in place");
+  }
+  if (!done) {
+    (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", to.parent.get(), hidden));
+    return std::unexpected(done.error());
+  }
+  return fetcher.fetched();
+}
+
+}  // namespace cloche::files

@@ -1,0 +1,92 @@
+#include "host/workspace_probe.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "host/files.h"
+#include "host/proc_text.h"
+
+namespace cloche {
+namespace {
+
+// A mount below it would be missing from an overlay, and the kernel does not uncover what lies under it.
+std::string mount_inside(const std::string& path, const std::string& root) {
+  const auto text = host::read_text(root + "/proc/self/mountinfo", host::kMountinfoMax);
+  if (!text) return {};
+  for (const host::Mount& mount : host::parse_mountinfo(*text)) {
+    std::string point = host::unescape(mount.point);
+    if (point.size() > path.size() && point.starts_with(path) && point[path.size()] == '/') return point;
+  }
+  return {};
+}
+
+std::string kernel_release() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.release : "";
+}
+
+// Room on a tmpfs: whole pages, and an inode each.
+void measure(WorkspaceFacts& facts) {
+  constexpr std::uint64_t kPage = 4096;
+  constexpr std::size_t kMostOpen = 64;
+  struct Level {
+    DIR* directory;
+  };
+  std::vector<Level> levels;
+  const auto enter = [&](int parent, const char* name) {
+    const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return;
+    if (DIR* directory = ::fdopendir(fd)) {
+      levels.push_back({directory});
+    } else {
+      ::close(fd);
+    }
+  };
+  enter(AT_FDCWD, facts.path.c_str());
+  while (!levels.empty()) {
+    DIR* directory = levels.back().directory;
+    const dirent* entry = ::readdir(directory);
+    if (entry == nullptr) {
+      ::closedir(directory);
+      levels.pop_back();
+      continue;
+    }
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    struct stat st{};
+    if (::fstatat(::dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    ++facts.entries;
+    const auto blocks = static_cast<std::uint64_t>(st.st_blocks) * 512;
+    if (S_ISREG(st.st_mode)) facts.bytes += (blocks + kPage - 1) / kPage * kPage + kPage;
+    // Deeper than a copy goes: it says so itself.
+    if (S_ISDIR(st.st_mode) && levels.size() < 2 * kMostOpen) enter(::dirfd(directory), entry->d_name);
+    if (!S_ISREG(st.st_mode)) facts.bytes += kPage;
+  }
+}
+
+}  // namespace
+
+WorkspaceFacts look_at_workspace(const std::string& path, Overlay overlay, const std::string& root) {
+  WorkspaceFacts out;
+  out.path = path;
+  if (overlay == Overlay::kWanted) {
+    if (const std::string inside = mount_inside(path, root); !inside.empty()) {
+      out.no_overlay = inside + " is a mount of its own";
+    } else if (!kernel_at_least(kernel_release(), 6, 6)) {
+      out.no_overlay = "attributes on tmpfs, where it keeps what was deleted, need Linux 6.6";
+    }
+    if (out.no_overlay.empty()) return out;
+  }
+  if (overlay == Overlay::kRefused) out.no_overlay = "the kernel refused it";
+  measure(out);
+  return out;
+}
+
+}  // namespace cloche

@@ -1,0 +1,100 @@
+// Which directories take the guest's changes, and how.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "plan/steps.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::uint64_t kOverlayInodes = 16;  // directories of its own
+constexpr std::size_t kMostWorkspaces = 64;
+
+const WorkspaceFacts* facts_of(const HostFacts& host, const std::string& path) {
+  const auto found = std::ranges::find(host.workspaces, path, &WorkspaceFacts::path);
+  return found == host.workspaces.end() ? nullptr : &*found;
+}
+
+std::unexpected<Error> refuse(std::string message, std::string hint) {
+  return fail(ErrorCode::kRefused, "workspace", std::move(message), std::move(hint));
+}
+
+Status check_backend(const Plan& plan) {
+  if (plan.backend == Backend::kNamespace) return {};
+  return refuse(fmt::format("backend '{}' on tier '{}' cannot keep a directory as it is while the guest changes it",
+                            to_string(plan.backend), to_string(plan.tier)),
+                "use tier = \"namespace\" with the native backend, or copy the directory");
+}
+
+std::vector<std::string> covered_by_grants(const std::string& path, const StepContext& context) {
+  std::vector<std::string> out;
+  for (const Grant& grant : sorted_grants(context)) {
+    if (lies_below(grant.path, path)) out.push_back(grant.path.substr(path.size() + 1));
+  }
+  return out;
+}
+
+bool is_writable_place(const std::string& path, const Plan& plan) {
+  for (const char* own : {"/work", "/tmp", "/home/guest"}) {
+    if (lies_below(path, own)) return true;
+  }
+  return std::ranges::any_of(plan.workspaces, [&](const Workspace& w) { return lies_below(path, w.path); });
+}
+
+Status settle_puts(const Plan& plan, const StepContext& context) {
+  const Request& request = context.request;
+  if (request.puts.empty() && !request.keeps_files) return {};
+  if (plan.backend != Backend::kNamespace) {
+    return fail(ErrorCode::kRefused, "files", "putting files in and getting them out takes the native backend of tier 'namespace'",
+                "leave the backend and the tier out, or grant a directory with files.write");
+  }
+  const std::vector<Grant> grants = sorted_grants(context);
+  for (const Put& put : request.puts) {
+    // What is granted is the host's own.
+    const bool granted = std::ranges::any_of(
+        grants, [&](const Grant& grant) { return put.to == grant.path || lies_below(put.to, grant.path); });
+    if (is_writable_place(put.to, plan) && !granted) continue;
+    return fail(ErrorCode::kRefused, "put", fmt::format("'{}' is not a place where files can be put", put.to),
+                "name one below /work, /tmp, /home/guest or a workspace");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status settle_workspaces(Plan& plan, const StepContext& context) {
+  const Workspaces& wanted = context.policy.workspace;
+  plan.scratch_bytes = plan.limits.disk;
+  plan.scratch_inodes = plan.limits.inodes;
+  plan.keeps_scratch = context.request.keeps_files || !wanted.path.empty();
+  if (!wanted.path.empty()) CLOCHE_TRY(check_backend(plan));
+  if (wanted.path.size() > kMostWorkspaces) {
+    return refuse(fmt::format("{} workspaces are more than {}", wanted.path.size(), kMostWorkspaces), "name fewer");
+  }
+  for (const std::string& named : wanted.path) {
+    Workspace workspace;
+    workspace.path = expand_home(named, context.home);
+    if (!workspace.path.starts_with('/')) {
+      return refuse(fmt::format("'{}' is not an absolute path", workspace.path), "name it from the root on");
+    }
+    workspace.scratch = fmt::format("workspace-{}", plan.workspaces.size());
+    workspace.covered = covered_by_grants(workspace.path, context);
+    const WorkspaceFacts* facts = facts_of(context.host, workspace.path);
+    const bool cannot = facts != nullptr && !facts->no_overlay.empty();
+    if (cannot && wanted.mode == WorkspaceMode::kOverlay) {
+      return refuse(fmt::format("overlayfs cannot serve '{}': {}", workspace.path, facts->no_overlay),
+                    "set workspace.mode = \"auto\": a copy serves it");
+    }
+    workspace.copied = cannot || wanted.mode == WorkspaceMode::kCopy;
+    if (workspace.copied && facts != nullptr) {
+      plan.scratch_bytes.count += facts->bytes;
+      plan.scratch_inodes += facts->entries;
+    }
+    plan.scratch_inodes += kOverlayInodes;
+    plan.workspaces.push_back(std::move(workspace));
+  }
+  return settle_puts(plan, context);
+}
+
+}  // namespace cloche
