@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 
 #include "cli/console.h"
@@ -84,8 +85,11 @@ Status open_root(Workspace& workspace, Purpose purpose) {
   return {};
 }
 
-// As the index has it: absolute, without a slash at its end.
+// As the index has it: absolute, without links, and without a slash at its end. A directory that is gone has no such
+// path, and is taken by its words.
 std::string absolute(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
+  if (real) return real.get();
   std::string out = path;
   if (!path.starts_with('/')) {
     const std::unique_ptr<char, decltype(&::free)> here(::get_current_dir_name(), &::free);

@@ -30,13 +30,16 @@ enum class Against : std::uint8_t {
 struct Below {
   std::string name;
   Against against = Against::kNothing;
+  // What keeps everything in it from being applied: the host has another file system there, or does not let us in.
+  Obstacle obstacle = Obstacle::kNone;
 };
 
 // A directory on the way to where the walk is. Only the innermost one is open: a guest can nest deeper than there are
 // descriptors. Nothing moves any more, so ".." leads back, which is checked.
 struct Frame {
-  std::vector<Below> below;  // still to be walked
-  std::size_t path_size = 0;
+  std::vector<Below> below;             // still to be walked
+  std::size_t path_size = 0;            // of the directory above
+  Obstacle obstacle = Obstacle::kNone;  // of the directory above
   dev_t device = 0;
   ino_t inode = 0;
 };
@@ -66,7 +69,7 @@ class Capture {
   Result<Summary> finish(int into);
 
  private:
-  Status enter(const std::string& name, Against against);
+  Status enter(const Below& next);
   Status leave();
   Status visit(int host, const GuestThing& thing, Frame& frame);
   Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
@@ -89,14 +92,15 @@ class Capture {
   std::set<std::string> covered_;
   Proposal proposal_;
   std::vector<Frame> frames_;
-  Fd here_;           // the guest's directory that the walk is in
-  std::string path_;  // of it
+  Fd here_;                              // the guest's directory that the walk is in
+  std::string path_;                     // of it
+  Obstacle obstacle_ = Obstacle::kNone;  // of everything in it
   std::uint64_t path_bytes_ = 0;
   std::uint64_t hole_bytes_ = 0;
 };
 
 Status Capture::walk() {
-  CLOCHE_TRY(enter({}, Against::kAll));
+  CLOCHE_TRY(enter({{}, is_overlay() ? Against::kNamed : Against::kAll}));
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
     if (frame.below.empty()) {
@@ -105,30 +109,31 @@ Status Capture::walk() {
     }
     const Below next = std::move(frame.below.back());
     frame.below.pop_back();
-    CLOCHE_TRY(enter(next.name, next.against));
+    CLOCHE_TRY(enter(next));
   }
   return {};
 }
 
 // Looks at everything in a directory and notes the directories in it for later.
-Status Capture::enter(const std::string& name, Against against) {
+Status Capture::enter(const Below& next) {
   const bool top = frames_.empty();
   if (top) {
     CLOCHE_TRY_ASSIGN(here_, open_guest_top(view_.upper));
   } else {
-    CLOCHE_TRY_ASSIGN(here_, open_guest_directory(here_.get(), name));
+    CLOCHE_TRY_ASSIGN(here_, open_guest_directory(here_.get(), next.name));
   }
   Frame frame;
   frame.path_size = path_.size();
-  if (!top) path_ = join(path_, name);
+  frame.obstacle = obstacle_;
+  if (!top) path_ = join(path_, next.name);
+  if (obstacle_ == Obstacle::kNone) obstacle_ = next.obstacle;
   struct stat st{};
   if (::fstat(here_.get(), &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
   frame.device = st.st_dev;
   frame.inode = st.st_ino;
-  if (top) against = is_overlay() ? Against::kNamed : Against::kAll;
 
   Fd host;
-  if (against != Against::kNothing) {
+  if (next.against != Against::kNothing) {
     CLOCHE_TRY_ASSIGN(host, host_.open_directory(path_));
   }
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(here_.get()));
@@ -142,13 +147,14 @@ Status Capture::enter(const std::string& name, Against against) {
     thing.touched = is_overlay() || later(thing.st.st_ctim, view_.made);
     CLOCHE_TRY(visit(host.get(), thing, frame));
   }
-  if (against == Against::kAll && host.valid()) CLOCHE_TRY(delete_missing(host.get(), names));
+  if (next.against == Against::kAll && host.valid()) CLOCHE_TRY(delete_missing(host.get(), names));
   frames_.push_back(std::move(frame));
   return {};
 }
 
 Status Capture::leave() {
   path_.resize(frames_.back().path_size);
+  obstacle_ = frames_.back().obstacle;
   frames_.pop_back();
   if (frames_.empty()) return {};
   here_ = Fd(::openat(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -195,11 +201,11 @@ Status Capture::visit_directory(int host, const GuestThing& thing, const std::op
   if ((thing.st.st_mode & 07000 & ~old_mode) != 0) entry.marks |= kSpecialBits;
   if (before && before->state.kind == FileKind::kDirectory) {
     const bool all = is_overlay() ? is_opaque(directory.get()) : thing.touched;
-    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed});
+    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed, before->obstacle});
     if (!thing.touched || before->state.mode == entry.after->mode) return {};
     return note(std::move(entry), before);
   }
-  frame.below.push_back({thing.name, Against::kNothing});
+  frame.below.push_back({thing.name, Against::kNothing, before ? before->obstacle : Obstacle::kNone});
   // In a copy: the host deleted it meanwhile, and the guest did not care.
   if (!thing.touched) return {};
   if (has_attributes(directory.get())) entry.marks |= kAttributes;
@@ -312,6 +318,7 @@ Status Capture::note(Entry entry, const std::optional<HostThing>& before) {
     if (before->changed) entry.marks |= kHostChanged;
     if (entry.obstacle == Obstacle::kNone) entry.obstacle = before->obstacle;
   }
+  if (entry.obstacle == Obstacle::kNone) entry.obstacle = obstacle_;
   path_bytes_ += entry.path.size() + (entry.before ? entry.before->target.size() : 0) +
                  (entry.after ? entry.after->target.size() : 0);
   if (proposal_.entries.size() >= kMostEntries || path_bytes_ > kMostPathBytes) {

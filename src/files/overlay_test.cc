@@ -16,14 +16,18 @@ void write_map(const char* path, const std::string& text) {
   if (!file.valid() || ::write(file.get(), text.data(), text.size()) < 0) ::_exit(10);
 }
 
-// In the child: mounts, and then the script, in the merged directory.
-[[noreturn]] void be_a_guest(const Desk& desk, const std::string& script, int ready) {
+void become_root_of_a_namespace() {
   const std::string uid = std::to_string(::geteuid());
   const std::string gid = std::to_string(::getegid());
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ::_exit(11);
   write_map("/proc/self/setgroups", "deny");
   write_map("/proc/self/uid_map", "0 " + uid + " 1");
   write_map("/proc/self/gid_map", "0 " + gid + " 1");
+}
+
+// In the child: mounts, and then the script, in the merged directory.
+[[noreturn]] void be_a_guest(const Desk& desk, const std::string& script, int ready) {
+  become_root_of_a_namespace();
   const std::string place = desk.upper();
   if (::mount("tmpfs", place.c_str(), "tmpfs", 0, "size=64M,mode=0700") != 0) ::_exit(12);
   for (const char* name : {"/u", "/w", "/m"}) {
@@ -127,6 +131,34 @@ try: os.mknod("folder/kept2", 0o20600, 0)
 except OSError: pass'
   )"));
   EXPECT_EQ(desk.changes(), Changes{});
+}
+
+// The guest saw the directory below the mount; what it did there cannot be put there.
+TEST(Overlay, WhatLiesBehindAMountOfTheHostCannotBeApplied) {
+  Desk desk;
+  write_file(desk.lower("mounted/below"), "x");
+  write_file(desk.lower("gone/mounted/below"), "x");
+  write_file(desk.upper("mounted/deep/new"), "guest");
+  write_file(desk.upper("beside"), "guest");
+  whiteout(desk.upper("gone"));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    become_root_of_a_namespace();
+    for (const char* place : {"mounted", "gone/mounted"}) {
+      if (::mount("tmpfs", desk.lower(place).c_str(), "tmpfs", 0, nullptr) != 0) ::_exit(12);
+    }
+    ::_exit(desk.capture() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  const std::string mount = ", " + std::string(to_string(Obstacle::kMount));
+  Changes changes = desk.changes();
+  EXPECT_EQ(changes["mounted/deep"], "added" + mount);
+  EXPECT_EQ(changes["mounted/deep/new"], "added" + mount);
+  EXPECT_EQ(changes["gone/mounted"], "deleted" + mount);
+  EXPECT_FALSE(changes.contains("gone/mounted/below"));
+  EXPECT_EQ(changes["beside"], "added");
 }
 
 }  // namespace
