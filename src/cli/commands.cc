@@ -53,6 +53,15 @@ constexpr auto kKeeperExamples = std::to_array<Text>({
     "cloche keeper start --parked 8 --idle 1h",
     "cloche keeper status",
 });
+constexpr auto kOutputsUsages =
+    std::to_array<Text>({"outputs diff|apply --into DIR --producer NAME [options] FILE|-",
+                         "outputs status DIR [--json]", "outputs forget DIR PATH…"});
+constexpr auto kOutputsExamples = std::to_array<Text>({
+    "cloche outputs diff --into site --producer docs-plugin outputs.json",
+    "cloche outputs apply --into site --producer docs-plugin --prune outputs.json",
+    "cloche outputs status site                  # who owns what, and what was edited since",
+    "cloche outputs forget site index.html       # from now on it is yours",
+});
 constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
 constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
 
@@ -70,6 +79,14 @@ constexpr Text kPlanText =
     "Shows what `run` with the same words would do, step by step and with the guarantee that each step serves, and "
     "does nothing of it. Exit code 126 when it would be refused.";
 
+constexpr Text kOutputsText =
+    "A plugin hands back files as a JSON document and never writes itself. The document is checked as a whole, every "
+    "path has one owner, and all of it is applied or nothing. A file that a person edited, that another producer owns "
+    "or that nobody handed back is left alone, and stops everything unless an option says otherwise. Who owns what is "
+    "in .cloche-outputs.json at the top of the target.\n"
+    "Exit code: 0 done; 1 conflicts, or a document, manifest or target that breaks a rule: nothing was changed; 2 wrong "
+    "command line; 125 cloche or the kernel failed.";
+
 // The tables of options are constants of other files, whose addresses are known but whose values are not, here.
 std::array<Section, 3> run_sections() {
   return {{{"Policy", kPolicyOptions}, {"Program", kProgramOptions}, {"Output", kOutputOptions}}};
@@ -81,7 +98,8 @@ struct Book {
   std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
   std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
-  std::array<Command, 7> commands{{
+  std::array<Section, 1> outputs{{{"Options", kOutputsOptions}}};
+  std::array<Command, 8> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -100,6 +118,8 @@ struct Book {
        "ends when nobody asked it for a while. It listens in the user's runtime directory (CLOCHE_KEEPER_DIR names "
        "another). Exit code 1 of status: none runs.",
        keeper, kKeeperExamples, keeper_command},
+      {"outputs", "apply what a plugin handed back, and show who owns what", kOutputsUsages, kOutputsText, outputs,
+       kOutputsExamples, outputs_command},
       {"help",
        "show the help of a command",
        kHelpUsages,
@@ -134,7 +154,7 @@ std::string overview() {
 }
 
 std::unexpected<Error> no_such_command(std::string_view name) {
-  std::array<std::string_view, 7> names;
+  std::array<std::string_view, 8> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
   return fail(

@@ -43,11 +43,13 @@ int doctor_command(Words words);
 int policy_command(Words words);
 int report_command(Words words);
 int keeper_command(Words words);
+int outputs_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
 extern const Table kPolicyCommandOptions;
 extern const Table kReportCommandOptions;
 extern const Table kKeeperOptions;
+extern const Table kOutputsOptions;
 
 }  // namespace cloche::cli

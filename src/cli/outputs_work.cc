@@ -1,0 +1,132 @@
+#include "cli/outputs_work.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <ctime>
+
+#include "cli/console.h"
+
+namespace cloche::cli {
+namespace {
+
+using outputs::Done;
+using outputs::Output;
+using outputs::Proposal;
+using outputs::Verdict;
+
+std::string time_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text.data(), size};
+}
+
+mode_t current_umask() {
+  const mode_t mask = ::umask(022);
+  ::umask(mask);
+  return mask;
+}
+
+// The difference alone on stdout, so that it can be kept as a patch.
+Status show(const OutputsWork& work, const Proposal& proposal, const std::vector<Output>& set) {
+  CLOCHE_TRY(outputs::show_difference(work.target.get(), proposal, set, work.look,
+                                      [&](std::string_view text) { return put(work.text_fd, text); }));
+  const auto look = work.look == outputs::Look::kExact ? outputs::Look::kHarmless : work.look;
+  put(STDERR_FILENO, outputs::summary(proposal, look));
+  return {};
+}
+
+int tell_conflicts(const OutputsWork& work, const Proposal& proposal) {
+  if (outputs::may_proceed(proposal, work.terms)) return 0;
+  put(STDERR_FILENO,
+      fmt::format("cloche: outputs: {} of {} paths are in conflict, so nothing is written; --skip-conflicts writes the "
+                  "rest, --force overwrites what is there\n",
+                  proposal.count(Verdict::kConflict), proposal.items.size()));
+  return kExitOutputs;
+}
+
+int judged(const OutputsWork& work, const Proposal& proposal, const std::vector<Output>& set) {
+  const bool proceed = outputs::may_proceed(proposal, work.terms);
+  const bool writes = work.what == OutputsWork::Do::kApply && proceed;
+  if (writes) {
+    if (auto done = outputs::apply(work.target.get(), proposal, set, work.terms); !done) {
+      return outputs_error(done.error());
+    }
+  }
+  if (work.json) {
+    const bool taken = put(STDOUT_FILENO, outputs::to_json(proposal, work.terms, writes ? Done::kYes : Done::kNo));
+    if (!taken) return kExitFailed;
+  } else if (work.what == OutputsWork::Do::kShow) {
+    if (auto shown = show(work, proposal, set); !shown) return outputs_error(shown.error());
+  } else {
+    put(work.text_fd, outputs::summary(proposal, work.look));
+    if (work.what == OutputsWork::Do::kTry) put(STDERR_FILENO, "cloche: outputs: tried only; nothing was written\n");
+  }
+  return tell_conflicts(work, proposal);
+}
+
+}  // namespace
+
+int outputs_error(const Error& error) {
+  const bool failed = error.code == ErrorCode::kSystem || error.code == ErrorCode::kInternal;
+  return complain(error, failed ? kExitFailed : kExitOutputs);
+}
+
+Result<outputs::Terms> read_terms(const Parsed& parsed) {
+  outputs::Terms terms;
+  terms.producer = parsed.value("--producer");
+  if (auto known = outputs::check_producer(terms.producer); !known) {
+    Error error = known.error();
+    error.step = "--producer";
+    return std::unexpected(std::move(error));
+  }
+  if (parsed.has("--force") && parsed.has("--skip-conflicts")) {
+    return fail(ErrorCode::kInvalidInput, "command line", "--force and --skip-conflicts exclude each other");
+  }
+  if (parsed.has("--force")) terms.on_conflict = outputs::OnConflict::kForce;
+  if (parsed.has("--skip-conflicts")) terms.on_conflict = outputs::OnConflict::kSkip;
+  if (parsed.has("--prune")) terms.on_stale = outputs::OnStale::kPrune;
+  if (parsed.has("--allow-protected")) terms.names = outputs::Protected::kAllow;
+  terms.umask = current_umask();
+  terms.now = time_now();
+  return terms;
+}
+
+Status recover_aloud(int target) {
+  CLOCHE_TRY_ASSIGN(const std::string done, outputs::recover_target(target));
+  if (!done.empty()) (void)complain({ErrorCode::kSystem, "target", 0, done, {}}, 0);
+  return {};
+}
+
+int do_outputs(const OutputsWork& work, std::string_view document) {
+  const auto set = outputs::read_outputs(document, work.limits, work.terms.names);
+  if (!set) return outputs_error(set.error());
+  if (auto recovered = recover_aloud(work.target.get()); !recovered) return outputs_error(recovered.error());
+  const auto proposal = outputs::propose(work.target.get(), *set, work.terms);
+  if (!proposal) return outputs_error(proposal.error());
+  return judged(work, *proposal, *set);
+}
+
+Result<std::string> read_up_to(int fd, std::size_t limit, const std::string& name) {
+  std::string text;
+  std::array<char, 65536> piece;
+  for (;;) {
+    const ssize_t got = ::read(fd, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, name, "could not be read");
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    if (text.size() > limit) {
+      return fail(ErrorCode::kInvalidInput, name, fmt::format("the document has more than {} bytes", limit),
+                  "--max-size allows more");
+    }
+  }
+}
+
+}  // namespace cloche::cli
