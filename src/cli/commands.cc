@@ -62,6 +62,18 @@ constexpr auto kOutputsExamples = std::to_array<Text>({
     "cloche outputs status site                  # who owns what, and what was edited since",
     "cloche outputs forget site index.html       # from now on it is yours",
 });
+constexpr auto kPsUsages = std::to_array<Text>({"ps [--all] [--json]"});
+constexpr auto kPsExamples = std::to_array<Text>({
+    "cloche ps                                   # what runs now",
+    "cloche ps --all                             # and what ran",
+});
+constexpr auto kGcUsages =
+    std::to_array<Text>({"gc [--older-than AGE] [--keep NUMBER] [--size SIZE] [--dry-run] [--json]"});
+constexpr auto kGcExamples = std::to_array<Text>({
+    "cloche gc --older-than 7d --keep 20         # old ones, but never the newest 20",
+    "cloche gc --keep 0                          # every run that is over",
+    "cloche gc --size 100M --dry-run",
+});
 constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
 constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
 
@@ -86,6 +98,17 @@ constexpr Text kOutputsText =
     "in .cloche-outputs.json at the top of the target.\n"
     "Exit code: 0 done; 1 conflicts, or a document, manifest or target that breaks a rule: nothing was changed; 2 wrong "
     "command line; 125 cloche or the kernel failed.";
+constexpr Text kPsText =
+    "Lists the runs of `cloche run` of this user: those that run now, with --all also those that are over (their "
+    "outcome) and those that crashed (cloche itself was killed). Records lie in CLOCHE_STATE_DIR, else in "
+    "$XDG_STATE_HOME/cloche, else in ~/.local/state/cloche.";
+constexpr Text kGcText =
+    "Removes records of runs with everything that they keep. Crashed runs and what an interrupted gc left are always "
+    "removed; a run that lives or that another command uses never is.\n"
+    "--older-than removes what ended longer ago; --size the oldest until the rest fits; --keep spares the newest, and "
+    "alone removes all others. Without these the limits of the automatic collection hold: 7 days, 1 GiB and 1000 runs, "
+    "or CLOCHE_KEEP_AGE, CLOCHE_KEEP_SIZE and CLOCHE_KEEP_RUNS. `cloche run` collects by itself once an hour.\n"
+    "Exit code: 125 when something could not be removed, 126 when another gc is at work.";
 
 // The tables of options are constants of other files, whose addresses are known but whose values are not, here.
 std::array<Section, 3> run_sections() {
@@ -99,7 +122,9 @@ struct Book {
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
   std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
   std::array<Section, 1> outputs{{{"Options", kOutputsOptions}}};
-  std::array<Command, 8> commands{{
+  std::array<Section, 1> ps{{{"Options", kPsOptions}}};
+  std::array<Section, 1> gc{{{"Options", kGcOptions}}};
+  std::array<Command, 10> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -120,6 +145,8 @@ struct Book {
        keeper, kKeeperExamples, keeper_command},
       {"outputs", "apply what a plugin handed back, and show who owns what", kOutputsUsages, kOutputsText, outputs,
        kOutputsExamples, outputs_command},
+      {"ps", "list the runs", kPsUsages, kPsText, ps, kPsExamples, ps_command},
+      {"gc", "remove records of runs that are over", kGcUsages, kGcText, gc, kGcExamples, gc_command},
       {"help",
        "show the help of a command",
        kHelpUsages,
@@ -154,7 +181,7 @@ std::string overview() {
 }
 
 std::unexpected<Error> no_such_command(std::string_view name) {
-  std::array<std::string_view, 8> names;
+  std::array<std::string_view, 10> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
   return fail(

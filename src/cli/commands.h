@@ -44,6 +44,8 @@ int policy_command(Words words);
 int report_command(Words words);
 int keeper_command(Words words);
 int outputs_command(Words words);
+int ps_command(Words words);
+int gc_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
@@ -51,5 +53,7 @@ extern const Table kPolicyCommandOptions;
 extern const Table kReportCommandOptions;
 extern const Table kKeeperOptions;
 extern const Table kOutputsOptions;
+extern const Table kPsOptions;
+extern const Table kGcOptions;
 
 }  // namespace cloche::cli

@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/report_file.h"
 #include "cli/run_options.h"
+#include "cli/run_record.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
 #include "keeper/place.h"
@@ -47,11 +48,12 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
 }
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
-                         HeadStart head, Clock::time_point asked, const Fd& cancel) {
+                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record) {
   const HostFacts host = probe_for(policy);
   RunWiring wiring;
   wiring.asked = asked;
   wiring.cancel_fd = cancel.get();
+  wiring.on_started = [&record] { (void)record.begin(RunRecord::Need::kNone); };
   if (!voice.json) {
     wiring.out_fd = STDOUT_FILENO;
     wiring.err_fd = STDERR_FILENO;
@@ -68,7 +70,7 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
 }
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
-Report run_or_refuse(const RunArgs& args, const Voice& voice) {
+Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record) {
   const Environment env = read_environment();
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
@@ -92,7 +94,11 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice) {
   }
   auto wanted = make_request(args, policy, env);
   if (!wanted) return refusal(request, policy, wanted.error());
-  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel);
+  auto id = make_run_id();
+  if (!id) return refusal(*wanted, policy, id.error());
+  wanted->id = std::move(*id);
+  record.arm(env, wanted->id, policy);
+  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, record);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }
 
@@ -129,11 +135,12 @@ int run_command(Words words) {
   }
   ignore_broken_pipes();
 
-  const Report report = run_or_refuse(*args, *voice);
+  RunRecord record(args->parsed);
+  const Report report = run_or_refuse(*args, *voice, record);
 
   int code = exit_code(report.outcome);
+  const std::string json = file || voice->json || record.armed() ? to_json(report) : std::string();
   if (file || voice->json) {
-    const std::string json = to_json(report);
     if (voice->json && !put(STDOUT_FILENO, json)) code = kExitFailed;
     if (file) {
       if (Status written = file->write(json); !written) code = complain(written.error(), kExitFailed);
@@ -141,6 +148,7 @@ int run_command(Words words) {
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
+  record.finish(report, json);
   return code;
 }
 

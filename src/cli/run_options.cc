@@ -66,6 +66,7 @@ constexpr auto kOutput = std::to_array<OptionSpec>({
     {"--json", 'j', {}, "The report (plan: the plan) as JSON on stdout; the guest's output is then only in it"},
     {"--quiet", 'q', {}, "No summary on stderr"},
     {"--verbose", 'v', {}, "The whole report with its receipt on stderr"},
+    {"--no-record", 0, {}, "Leaves no record of the run for `cloche ps --all`; CLOCHE_RECORD=0 does the same"},
     {"--timing", 0, {}, "Where the time went, step by step, as bars on stderr"},
     {"--color", 0, "WHEN", "auto, always or never; NO_COLOR is honoured"},
     {"--no-color", 0, {}, "The same as --color never"},

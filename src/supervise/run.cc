@@ -271,6 +271,7 @@ void Run::on_ready(int sender, std::uint32_t probe) {
   report_.lifecycle.emplace_back("run");
   if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
   if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
+  if (wiring_.on_started) wiring_.on_started();
 }
 
 void Run::on_failed(int step, int error) {

@@ -29,6 +29,7 @@ struct RunWiring {
   int resize_fd = -1;    // readable: the size changed. Read by the run.
   std::function<void(std::string_view)> on_out;
   std::function<void(std::string_view)> on_err;
+  std::function<void()> on_started = {};  // the guest is on its way: what takes time now delays nobody
   std::size_t tail_bytes = 64 * 1024;
   std::vector<std::string> argv = {};      // in place of the plan's
   bool repeats = false;                    // the plan may be used again

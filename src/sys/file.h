@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -29,5 +30,7 @@ Result<Fd> make_memfd(const char* name, std::string_view contents);
 
 // Removes a directory and everything below it by descriptors, never through a symbolic link.
 Status remove_tree(const std::string& path);
+// Asks at every entry whether to go on; ECANCELED when the answer was no.
+Status remove_tree(const std::string& path, const std::function<bool()>& go_on);
 
 }  // namespace cloche::sys

@@ -38,8 +38,13 @@ inline int open_directory(int parent, const char* name) {
   return dir;
 }
 
+struct NeverStop {
+  bool operator()() const { return true; }
+};
+
 // Empties the directory `name` of `top`: files go, directories move up to `top`. 0 or an errno.
-inline int hand_up(int top, const char* name, unsigned long& serial) {
+template <typename GoOn>
+inline int hand_up(int top, const char* name, unsigned long& serial, GoOn& go_on) {
   int fd = open_directory(top, name);
   if (fd < 0) return errno;
   DIR* list = fdopendir(fd);
@@ -51,6 +56,10 @@ inline int hand_up(int top, const char* name, unsigned long& serial) {
   int error = 0;
   while (struct dirent* entry = readdir(list)) {
     if (is_dots(entry->d_name)) continue;
+    if (!go_on()) {
+      error = ECANCELED;
+      break;
+    }
     if (unlinkat(fd, entry->d_name, 0) == 0 || unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) continue;
     // Moving a directory writes its "..", which takes rights on itself.
     int inner = open_directory(fd, entry->d_name);
@@ -68,8 +77,10 @@ inline int hand_up(int top, const char* name, unsigned long& serial) {
 
 }  // namespace remove_detail
 
-// 0 or an errno; a missing path is no error.
-inline int remove_tree(const char* path) {
+// 0 or an errno; a missing path is no error. go_on() is asked at every entry; ECANCELED when it said no: the rest is
+// there for the next time.
+template <typename GoOn = remove_detail::NeverStop>
+inline int remove_tree(const char* path, GoOn go_on = {}) {
   if (unlinkat(AT_FDCWD, path, 0) == 0 || errno == ENOENT) return 0;
   int top = remove_detail::open_directory(AT_FDCWD, path);
   if (top < 0) return errno;
@@ -86,9 +97,13 @@ inline int remove_tree(const char* path) {
     rewinddir(list);
     while (struct dirent* entry = readdir(list)) {
       if (remove_detail::is_dots(entry->d_name)) continue;
+      if (!go_on()) {
+        error = ECANCELED;
+        break;
+      }
       if (unlinkat(top, entry->d_name, 0) == 0 || unlinkat(top, entry->d_name, AT_REMOVEDIR) == 0) continue;
       more = true;
-      if (int failed = remove_detail::hand_up(top, entry->d_name, serial); failed != 0 && failed != ENOENT)
+      if (int failed = remove_detail::hand_up(top, entry->d_name, serial, go_on); failed != 0 && failed != ENOENT)
         error = failed;
     }
   }

@@ -1,0 +1,211 @@
+#include "store/collect.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "store/entry.h"
+#include "store/lock.h"
+#include "sys/file.h"
+
+namespace cloche::store {
+namespace {
+
+constexpr const char* kGcLock = "gc.lock";
+constexpr std::string_view kGone = ".gone-";
+constexpr const char* kStep = "gc";
+constexpr Millis kPatience = std::chrono::seconds(2);
+constexpr Millis kPause{10};
+constexpr auto kPeriod = std::chrono::hours(1);
+constexpr Millis kBudget{200};
+
+enum class Turn { kAtOnce, kWait };
+
+// Collections are done one at a time; nobody else touches what is half removed.
+Result<Lock> take_turn(int state, Turn turn) {
+  CLOCHE_TRY_ASSIGN(Lock lock, Lock::open(state, Lock::Missing::kMake, kGcLock));
+  const auto deadline = Clock::now() + (turn == Turn::kWait ? kPatience : Millis(0));
+  for (;;) {
+    CLOCHE_TRY_ASSIGN(const Lock::Taken taken, lock.take(Lock::Part::kUse, Lock::Share::kAlone));
+    if (taken == Lock::Taken::kYes) return lock;
+    if (Clock::now() >= deadline) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  return fail(ErrorCode::kRefused, kStep, lock.holder() + " collects already", "try again when it is done");
+}
+
+Result<std::vector<std::string>> half_removed(int runs) {
+  const int fd = ::openat(runs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const auto close = [](DIR* list) { ::closedir(list); };
+  const std::unique_ptr<DIR, decltype(close)> list(fd < 0 ? nullptr : ::fdopendir(fd), close);
+  if (!list) return fail_errno(errno, kStep, "the directory of runs could not be listed");
+  std::vector<std::string> out;
+  while (const dirent* entry = ::readdir(list.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(kGone) && is_run_id(name.substr(kGone.size())) && out.size() < kMostRuns)
+      out.emplace_back(name);
+  }
+  return out;
+}
+
+enum class Claim { kOurs, kInUse, kVanished };
+
+// Nobody has a lock that is no file: it was put there by somebody else, and holds nobody off.
+bool is_no_lock(const Error& error) {
+  return error.code == ErrorCode::kRefused || error.errno_value == ELOOP || error.errno_value == ENXIO ||
+         error.errno_value == EISDIR;
+}
+
+class Collection {
+ public:
+  Collection(int runs, const GoOn& go_on, Collected& out) : runs_(runs), go_on_(go_on), out_(out) {}
+
+  void finish_half_removed(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (out_.stopped) return;
+      clear({name.substr(kGone.size()), size_of(runs_, name), Why::kHalfRemoved});
+    }
+  }
+
+  void remove(const Choice& choice) {
+    if (out_.stopped) return;
+    std::optional<Lock> lock;
+    const auto claimed = claim(choice.id, lock);
+    if (!claimed) {
+      out_.failed.push_back(claimed.error());
+    } else if (*claimed == Claim::kInUse) {
+      out_.in_use.push_back(choice.id);
+    } else if (*claimed == Claim::kOurs) {
+      clear(choice);
+    }
+  }
+
+ private:
+  // Renames the run away, so that no name leads to it any more. The lock is held until it is gone.
+  Result<Claim> claim(const std::string& id, std::optional<Lock>& lock) {
+    const Fd directory = open_entry(runs_, id);
+    if (directory.valid()) {
+      auto opened = Lock::open(directory.get(), Lock::Missing::kMake);
+      if (opened) {
+        CLOCHE_TRY_ASSIGN(const Lock::Taken taken, opened->take(Lock::Part::kBoth, Lock::Share::kAlone));
+        if (taken == Lock::Taken::kBusy) return Claim::kInUse;
+        lock = std::move(*opened);
+      } else if (!is_no_lock(opened.error())) {
+        return std::unexpected(opened.error());
+      }
+      if (!still_named(runs_, id, directory.get())) return Claim::kVanished;
+    } else if (errno == ENOENT) {
+      return Claim::kVanished;
+    } else if (errno != ENOTDIR && errno != ELOOP) {
+      return fail_errno(errno, kStep, "run " + id + " could not be opened");
+    }
+    const std::string gone = std::string(kGone) + id;
+    if (::renameat(runs_, id.c_str(), runs_, gone.c_str()) != 0) {
+      return fail_errno(errno, kStep, "run " + id + " could not be removed");
+    }
+    return Claim::kOurs;
+  }
+
+  void clear(const Choice& choice) {
+    const std::string path = "/proc/self/fd/" + std::to_string(runs_) + "/" + std::string(kGone) + choice.id;
+    const Status removed = sys::remove_tree(path, [&] { return go_on_({choice.id, ++entries_}); });
+    if (removed) {
+      out_.removed.push_back(choice);
+    } else if (removed.error().errno_value == ECANCELED) {
+      out_.stopped = true;
+    } else {
+      Error error = removed.error();
+      error.step = kStep;
+      error.message = "run " + choice.id + " could not be removed as a whole";
+      error.hint = "the next `cloche gc` tries again";
+      out_.failed.push_back(std::move(error));
+    }
+  }
+
+  int runs_;
+  const GoOn& go_on_;
+  Collected& out_;
+  std::uint64_t entries_ = 0;
+};
+
+Result<Collected> collect_in(const Place& place, const Limits& limits, const GoOn& go_on, Turn turn) {
+  Collected out;
+  auto runs = open_runs(place);
+  if (!runs && runs.error().code == ErrorCode::kNotFound) return out;
+  if (!runs) return std::unexpected(runs.error());
+  CLOCHE_TRY_ASSIGN(const Fd state, open_state(place));
+  CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(state.get(), turn));
+  Collection collection(runs->get(), go_on, out);
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(runs->get()));
+  collection.finish_half_removed(rubbish);
+  CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(runs->get(), Measure::kYes));
+  const std::vector<Choice> chosen = choose(all, limits, moment_now());
+  for (const Choice& choice : chosen) collection.remove(choice);
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> left, run_names(runs->get()));
+  out.left = left.size();
+  // Its time is what collect_if_due() goes by; one that was stopped goes on with the next run.
+  const timespec long_ago{0, 0};
+  const timespec now{0, UTIME_NOW};
+  const timespec times[2] = {out.stopped ? long_ago : now, out.stopped ? long_ago : now};
+  ::utimensat(state.get(), kGcLock, times, AT_SYMLINK_NOFOLLOW);
+  return out;
+}
+
+}  // namespace
+
+Bytes Collected::freed() const {
+  Bytes out;
+  for (const Choice& one : removed) {
+    const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - out.count;
+    out.count += std::min(room, one.size.count);
+  }
+  return out;
+}
+
+Result<Collected> preview(const Place& place, const Limits& limits) {
+  Collected out;
+  auto runs = open_runs(place);
+  if (!runs && runs.error().code == ErrorCode::kNotFound) return out;
+  if (!runs) return std::unexpected(runs.error());
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(runs->get()));
+  for (const std::string& name : rubbish) {
+    out.removed.push_back({name.substr(kGone.size()), size_of(runs->get(), name), Why::kHalfRemoved});
+  }
+  CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(runs->get(), Measure::kYes));
+  const std::vector<Choice> chosen = choose(all, limits, moment_now());
+  out.left = all.size() - chosen.size();
+  out.removed.insert(out.removed.end(), chosen.begin(), chosen.end());
+  return out;
+}
+
+Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& go_on) {
+  return collect_in(place, limits, go_on, Turn::kWait);
+}
+
+void collect_if_due(const Place& place, const std::map<std::string, std::string>& env) {
+  struct stat st {};
+  if (::lstat((place.directory + "/" + kGcLock).c_str(), &st) == 0) {
+    const auto last = std::chrono::system_clock::from_time_t(st.st_mtime);
+    const auto now = std::chrono::system_clock::now();
+    // A clock that was set back must not stop it for ever.
+    if (last <= now && now - last < kPeriod) return;
+  }
+  // With limits that cannot be read nothing is removed: what is deleted is not to be guessed.
+  const auto limits = automatic_limits(env);
+  if (!limits) return;
+  const auto deadline = Clock::now() + kBudget;
+  (void)collect_in(
+      place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, Turn::kAtOnce);
+}
+
+}  // namespace cloche::store

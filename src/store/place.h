@@ -1,0 +1,45 @@
+// Where runs are recorded: the state directory of one user, with a directory for each run below runs/.
+//
+//   STATE/gc.lock       one collection at a time; its time is that of the last one
+//   STATE/runs/ID/      one run: run.json, report.json, lock, and what other rooms keep (ws/, artifacts/, outputs.json)
+//   STATE/runs/.gone-ID a run that is being removed; nobody but a collection looks at it
+//
+// A policy may grant a guest a directory that this one lies in. So everything here is read as a stranger's: opened by
+// descriptors, never through a link, bounded, and judged before it is used.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace cloche::store {
+
+struct Place {
+  std::string directory;  // absolute
+  enum class Chosen { kNamed, kByDefault } chosen = Chosen::kNamed;
+};
+
+// $CLOCHE_STATE_DIR, else $XDG_STATE_HOME/cloche, else $HOME/.local/state/cloche. Makes nothing; a directory that is
+// there must be ours and not writable by others.
+Result<Place> find_place(const std::map<std::string, std::string>& env);
+
+// The directory of all runs. kNotFound: nothing was recorded yet.
+Result<Fd> open_runs(const Place& place);
+// The same, and makes what is missing. A default place is made below a directory of our own only: root with another
+// user's HOME would leave a directory there that its owner cannot use.
+Result<Fd> make_runs(const Place& place);
+// The state directory itself, judged as above.
+Result<Fd> open_state(const Place& place);
+
+// Whether a name is that of a run: 4 to 32 of a-z and 0-9. Whatever else lies in runs/ is not ours to touch.
+bool is_run_id(std::string_view name);
+
+// Names of the runs, in no order; at most kMostRuns.
+inline constexpr std::size_t kMostRuns = 100'000;
+Result<std::vector<std::string>> run_names(int runs);
+
+}  // namespace cloche::store

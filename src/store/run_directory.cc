@@ -1,0 +1,114 @@
+#include "store/run_directory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/units.h"
+#include "store/entry.h"
+
+namespace cloche::store {
+namespace {
+
+constexpr const char* kStep = "run";
+constexpr const char* kList = "`cloche ps --all` lists the runs";
+constexpr std::size_t kReportLimit = std::size_t{64} * 1024 * 1024;
+constexpr Millis kPatience = std::chrono::seconds(2);
+constexpr Millis kPause{10};
+
+std::unexpected<Error> no_such_run(std::string_view name) {
+  return fail(ErrorCode::kNotFound, kStep, "there is no run " + shown_text(name), kList);
+}
+
+Result<std::string> newest(int runs) {
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, run_names(runs));
+  std::string best;
+  Moment when{};
+  for (const std::string& name : names) {
+    const Fd directory = open_entry(runs, name);
+    if (!directory.valid()) continue;
+    const auto file = read_run_file(directory.get());
+    if (!file || (!best.empty() && file->started <= when)) continue;
+    best = name;
+    when = file->started;
+  }
+  if (best.empty()) return fail(ErrorCode::kNotFound, kStep, "no run is recorded", "`cloche run` records each run");
+  return best;
+}
+
+Result<std::string> complete(int runs, std::string_view name) {
+  if (name == "last") return newest(runs);
+  if (!is_run_id(name)) {
+    return fail(ErrorCode::kInvalidInput, kStep, shown_text(name) + " is not the name of a run",
+                "give an id, its first characters (4 or more) or `last`");
+  }
+  CLOCHE_TRY_ASSIGN(std::vector<std::string> names, run_names(runs));
+  std::erase_if(names, [&](const std::string& one) { return !one.starts_with(name); });
+  if (names.empty()) return no_such_run(name);
+  if (names.size() == 1 || std::ranges::find(names, name) != names.end()) {
+    return names.size() == 1 ? names.front() : std::string(name);
+  }
+  std::ranges::sort(names);
+  constexpr std::size_t kMostShown = 8;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostShown); ++i) list += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kMostShown) list += ", …";
+  return fail(ErrorCode::kInvalidInput, kStep,
+              std::to_string(names.size()) + " runs begin with " + shown_text(name) + ": " + list,
+              "give more of the id");
+}
+
+std::unexpected<Error> still_running(const std::string& id, int directory) {
+  const auto file = read_run_file(directory);
+  const std::string who = file && file->pid > 0 ? " as process " + std::to_string(file->pid) : std::string();
+  return fail(ErrorCode::kRefused, kStep, "run " + id + " is still running" + who, "wait for its end, or cancel it");
+}
+
+// Somebody may be slow, but nobody waits for ever.
+Status take_use(Lock& lock, Use use, const std::string& id) {
+  const auto share = use == Use::kChange ? Lock::Share::kAlone : Lock::Share::kShared;
+  const auto deadline = Clock::now() + kPatience;
+  for (;;) {
+    CLOCHE_TRY_ASSIGN(const Lock::Taken taken, lock.take(Lock::Part::kUse, share));
+    if (taken == Lock::Taken::kYes) return {};
+    if (Clock::now() >= deadline) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  return fail(ErrorCode::kRefused, kStep, "run " + id + " is in use by " + lock.holder(),
+              "try again when that is done");
+}
+
+}  // namespace
+
+Result<RunDirectory> find_run(const Place& place, std::string_view name, Use use) {
+  CLOCHE_TRY_ASSIGN(const Fd runs, open_runs(place));
+  CLOCHE_TRY_ASSIGN(std::string id, complete(runs.get(), name));
+  Fd directory = open_entry(runs.get(), id);
+  if (!directory.valid()) {
+    if (errno == ENOENT) return no_such_run(id);
+    return fail_errno(errno, kStep, "the directory of run " + id + " could not be opened", "`cloche gc` removes it");
+  }
+  auto lock = Lock::open(directory.get(), Lock::Missing::kFail);
+  if (!lock && lock.error().code == ErrorCode::kNotFound) return no_such_run(id);
+  if (!lock) return std::unexpected(lock.error());
+  CLOCHE_TRY_ASSIGN(const Lock::Taken life, lock->probe(Lock::Part::kLife));
+  // A collection holds its life, too, and without an end of the run it is hard to tell; either way it is not ours.
+  if (life == Lock::Taken::kBusy) return still_running(id, directory.get());
+  CLOCHE_TRY(take_use(*lock, use, id));
+  if (!still_named(runs.get(), id, directory.get())) return no_such_run(id);
+  return RunDirectory(id, place.directory + "/runs/" + id, std::move(directory), std::move(*lock));
+}
+
+Result<std::string> RunDirectory::report() const { return read_in(fd(), kReportFile, kReportLimit); }
+
+Status RunDirectory::set_keeps(std::vector<std::string> keeps) {
+  CLOCHE_TRY_ASSIGN(RunFile file, read());
+  file.facts.keeps = keeps;
+  if (file.end) file.end->keeps.reset();
+  return replace_file(fd(), kRunFile, encode(file), Durable::kYes);
+}
+
+}  // namespace cloche::store
