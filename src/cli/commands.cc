@@ -27,6 +27,7 @@ constexpr auto kRunExamples = std::to_array<Text>({
     "cloche run --read ~/data --write ~/out --cwd ~/out script.py",
     "cloche run --policy policy.toml --report report.json script.py",
     "cloche run --tty -- bash                    # an interactive shell in a cell",
+    "cloche run --outputs site --producer docs --apply make_docs.py",
 });
 constexpr auto kPlanUsages =
     std::to_array<Text>({"plan [options] SCRIPT [argument…]", "plan [options] -- COMMAND [argument…]"});
@@ -54,11 +55,12 @@ constexpr auto kKeeperExamples = std::to_array<Text>({
     "cloche keeper status",
 });
 constexpr auto kOutputsUsages =
-    std::to_array<Text>({"outputs diff|apply --into DIR --producer NAME [options] FILE|-",
+    std::to_array<Text>({"outputs diff|apply --into DIR --producer NAME [options] FILE|RUN|-",
                          "outputs status DIR [--json]", "outputs forget DIR PATH…"});
 constexpr auto kOutputsExamples = std::to_array<Text>({
     "cloche outputs diff --into site --producer docs-plugin outputs.json",
     "cloche outputs apply --into site --producer docs-plugin --prune outputs.json",
+    "cloche outputs apply --into site --producer docs-plugin last",
     "cloche outputs status site                  # who owns what, and what was edited since",
     "cloche outputs forget site index.html       # from now on it is yours",
 });
@@ -82,7 +84,9 @@ constexpr Text kRunText =
     "read-only, and what the policy grants. The guest's stdout and stderr are passed on as they come. Everything "
     "after the script's name, or after --, belongs to the guest and is never an option of cloche.\n"
     "Exit code: the guest's own; 128 + signal if it died of one; 2 wrong command line; 124 wall-clock limit; 125 "
-    "cloche failed; 126 refused, nothing was run; 130 cancelled; 137 killed by a limit or by the filter. SIGINT, "
+    "cloche failed; 126 refused, nothing was run; 130 cancelled; 137 killed by a limit or by the filter; with "
+    "--outputs 1 "
+    "when the guest ended with 0 and its outputs were refused. SIGINT, "
     "SIGTERM "
     "and SIGHUP cancel: the guest gets SIGTERM and, after the grace period or a second signal, SIGKILL.\n"
     "Later wins: preset or policy file, then CLOCHE_… variables (CLOCHE_LIMITS_PIDS=32), then flags. Ceilings are "
@@ -95,8 +99,10 @@ constexpr Text kOutputsText =
     "A plugin hands back files as a JSON document and never writes itself. The document is checked as a whole, every "
     "path has one owner, and all of it is applied or nothing. A file that a person edited, that another producer owns "
     "or that nobody handed back is left alone, and stops everything unless an option says otherwise. Who owns what is "
-    "in .cloche-outputs.json at the top of the target.\n"
-    "Exit code: 0 done; 1 conflicts, or a document, manifest or target that breaks a rule: nothing was changed; 2 wrong "
+    "in .cloche-outputs.json at the top of the target. RUN is a run of `cloche run --outputs`; a file of that name "
+    "comes first.\n"
+    "Exit code: 0 done; 1 conflicts, or a document, manifest or target that breaks a rule: nothing was changed; 2 "
+    "wrong "
     "command line; 125 cloche or the kernel failed.";
 constexpr Text kPsText =
     "Lists the runs of `cloche run` of this user: those that run now, with --all also those that are over (their "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <optional>
 
@@ -11,8 +12,12 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/outputs_work.h"
+#include "cli/run_options.h"
+#include "cli/run_outputs.h"
 #include "cli/terminal.h"
 #include "policy/text.h"
+#include "store/run_directory.h"
+#include "store/run_file.h"
 #include "sys/file.h"
 
 namespace cloche::cli {
@@ -38,9 +43,9 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
 constexpr std::size_t kMostCount = 50'000;
 constexpr std::array<std::string_view, 4> kVerbs{"diff", "apply", "status", "forget"};
 // Options that mean nothing to status and forget are refused there, not ignored.
-constexpr auto kOnlySets = std::to_array<std::string_view>(
-    {"--into", "--producer", "--prune", "--skip-conflicts", "--force", "--allow-protected", "--dry-run", "--max-count",
-     "--max-body", "--max-size"});
+constexpr auto kOnlySets =
+    std::to_array<std::string_view>({"--into", "--producer", "--prune", "--skip-conflicts", "--force",
+                                     "--allow-protected", "--dry-run", "--max-count", "--max-body", "--max-size"});
 
 std::unexpected<Error> usage(std::string message, std::string hint = {}) {
   return fail(ErrorCode::kInvalidInput, "outputs", std::move(message), std::move(hint));
@@ -77,10 +82,29 @@ Result<outputs::Limits> read_limits(const Parsed& parsed) {
               fmt::format("{} is no number from 1 to {}", shown_text(text), kMostCount));
 }
 
+// What `cloche run --outputs` kept.
+Result<std::string> read_kept(const std::string& run, std::size_t limit) {
+  CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));
+  CLOCHE_TRY_ASSIGN(const store::RunDirectory found, store::find_run(place, run, store::Use::kRead));
+  auto text = store::read_in(found.fd(), kKeptOutputs, limit);
+  if (text) return text;
+  Error error = text.error();
+  error.step = "run " + found.id();
+  if (error.errno_value == ENOENT) {
+    error = {ErrorCode::kNotFound, error.step, 0, "it keeps no outputs", "`cloche ps --all` shows what runs keep"};
+  }
+  return std::unexpected(std::move(error));
+}
+
+// A file if there is one of that name, else a run.
 Result<std::string> read_document(const std::string& name, std::size_t limit) {
   if (name == "-") return read_up_to(STDIN_FILENO, limit, "standard input");
-  CLOCHE_TRY_ASSIGN(const Fd file, sys::open_file(name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  return read_up_to(file.get(), limit, shown_text(name));
+  auto file = sys::open_file(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (file) return read_up_to(file->get(), limit, shown_text(name));
+  if (file.error().errno_value != ENOENT) return std::unexpected(file.error());
+  if (store::is_run_id(name)) return read_kept(name, limit);
+  return fail(ErrorCode::kNotFound, "outputs", fmt::format("{} is neither a file nor a run", shown_text(name)),
+              "`cloche ps --all` lists the runs");
 }
 
 Result<OutputsWork> read_work(const Parsed& parsed, outputs::Look look) {
@@ -91,13 +115,16 @@ Result<OutputsWork> read_work(const Parsed& parsed, outputs::Look look) {
   CLOCHE_TRY_ASSIGN(work.limits, read_limits(parsed));
   const bool apply = parsed.operands.front() == "apply";
   if (!apply && parsed.has("--dry-run")) return usage("diff never writes", "leave --dry-run out");
-  if (parsed.operands.size() != 2) return usage("one document is needed", "name a file, or - for standard input");
-  work.what = !apply                      ? OutputsWork::Do::kShow
+  if (parsed.operands.size() != 2)
+    return usage("one document is needed", "name a file, a run, or - for standard input");
+  work.what = !apply                    ? OutputsWork::Do::kShow
               : parsed.has("--dry-run") ? OutputsWork::Do::kTry
                                         : OutputsWork::Do::kApply;
   work.json = parsed.has("--json");
-  // Only a difference is worth having byte for byte.
-  work.look = apply && look == outputs::Look::kExact ? outputs::Look::kHarmless : look;
+  // The difference alone on stdout, so that it can be kept as a patch.
+  work.difference = !apply;
+  if (!apply) work.summary_fd = STDERR_FILENO;
+  work.look = look;
   return work;
 }
 
@@ -109,7 +136,7 @@ int diff_or_apply(const Parsed& parsed, outputs::Look look) {
   work->target = std::move(*target);
   const auto document = read_document(parsed.operands[1], work->limits.whole.count);
   if (!document) return outputs_error(document.error());
-  return do_outputs(*work, *document);
+  return do_outputs(*work, *document).exit_code;
 }
 
 int status(const Parsed& parsed, outputs::Look look) {

@@ -33,42 +33,42 @@ mode_t current_umask() {
   return mask;
 }
 
-// The difference alone on stdout, so that it can be kept as a patch.
-Status show(const OutputsWork& work, const Proposal& proposal, const std::vector<Output>& set) {
-  CLOCHE_TRY(outputs::show_difference(work.target.get(), proposal, set, work.look,
-                                      [&](std::string_view text) { return put(work.text_fd, text); }));
-  const auto look = work.look == outputs::Look::kExact ? outputs::Look::kHarmless : work.look;
-  put(STDERR_FILENO, outputs::summary(proposal, look));
-  return {};
-}
-
 int tell_conflicts(const OutputsWork& work, const Proposal& proposal) {
   if (outputs::may_proceed(proposal, work.terms)) return 0;
-  put(STDERR_FILENO,
-      fmt::format("cloche: outputs: {} of {} paths are in conflict, so nothing is written; --skip-conflicts writes the "
-                  "rest, --force overwrites what is there\n",
-                  proposal.count(Verdict::kConflict), proposal.items.size()));
+  put(STDERR_FILENO, fmt::format("cloche: outputs: {} of {} paths are in conflict, so nothing is written; {}\n",
+                                 proposal.count(Verdict::kConflict), proposal.items.size(), work.conflict_hint));
   return kExitOutputs;
 }
 
-int judged(const OutputsWork& work, const Proposal& proposal, const std::vector<Output>& set) {
-  const bool proceed = outputs::may_proceed(proposal, work.terms);
-  const bool writes = work.what == OutputsWork::Do::kApply && proceed;
-  if (writes) {
-    if (auto done = outputs::apply(work.target.get(), proposal, set, work.terms); !done) {
-      return outputs_error(done.error());
-    }
-  }
+Status show(const OutputsWork& work, const Proposal& proposal, const std::vector<Output>& set) {
+  if (!work.difference || work.quiet || work.json) return {};
+  return outputs::show_difference(work.target.get(), proposal, set, work.look,
+                                  [&](std::string_view text) { return put(work.difference_fd, text); });
+}
+
+int tell(const OutputsWork& work, const Proposal& proposal, Done applied) {
   if (work.json) {
-    const bool taken = put(STDOUT_FILENO, outputs::to_json(proposal, work.terms, writes ? Done::kYes : Done::kNo));
-    if (!taken) return kExitFailed;
-  } else if (work.what == OutputsWork::Do::kShow) {
-    if (auto shown = show(work, proposal, set); !shown) return outputs_error(shown.error());
-  } else {
-    put(work.text_fd, outputs::summary(proposal, work.look));
-    if (work.what == OutputsWork::Do::kTry) put(STDERR_FILENO, "cloche: outputs: tried only; nothing was written\n");
+    if (!put(STDOUT_FILENO, outputs::to_json(proposal, work.terms, applied))) return kExitFailed;
+  } else if (!work.quiet) {
+    const auto look = work.look == outputs::Look::kExact ? outputs::Look::kHarmless : work.look;
+    put(work.summary_fd, outputs::summary(proposal, look));
   }
+  if (work.what == OutputsWork::Do::kTry) put(STDERR_FILENO, "cloche: outputs: tried only; nothing was written\n");
   return tell_conflicts(work, proposal);
+}
+
+// What is there is read for the difference, so that comes first.
+Result<OutputsDone> carry_through(const OutputsWork& work, const std::vector<Output>& set) {
+  CLOCHE_TRY(recover_aloud(work.target.get()));
+  CLOCHE_TRY_ASSIGN(const Proposal proposal, outputs::propose(work.target.get(), set, work.terms));
+  CLOCHE_TRY(show(work, proposal, set));
+  OutputsDone done{0, true, false};
+  if (work.what == OutputsWork::Do::kApply && outputs::may_proceed(proposal, work.terms)) {
+    CLOCHE_TRY(outputs::apply(work.target.get(), proposal, set, work.terms));
+    done.applied = true;
+  }
+  done.exit_code = tell(work, proposal, done.applied ? Done::kYes : Done::kNo);
+  return done;
 }
 
 }  // namespace
@@ -104,13 +104,11 @@ Status recover_aloud(int target) {
   return {};
 }
 
-int do_outputs(const OutputsWork& work, std::string_view document) {
+OutputsDone do_outputs(const OutputsWork& work, std::string_view document) {
   const auto set = outputs::read_outputs(document, work.limits, work.terms.names);
-  if (!set) return outputs_error(set.error());
-  if (auto recovered = recover_aloud(work.target.get()); !recovered) return outputs_error(recovered.error());
-  const auto proposal = outputs::propose(work.target.get(), *set, work.terms);
-  if (!proposal) return outputs_error(proposal.error());
-  return judged(work, *proposal, *set);
+  if (!set) return {outputs_error(set.error()), false, false};
+  const auto done = carry_through(work, *set);
+  return done ? *done : OutputsDone{outputs_error(done.error()), true, false};
 }
 
 Result<std::string> read_up_to(int fd, std::size_t limit, const std::string& name) {

@@ -25,16 +25,26 @@ struct OutputsWork {
   Do what = Do::kShow;
   outputs::Terms terms;
   outputs::Limits limits;
-  bool json = false;    // one document on stdout instead of text
-  int text_fd = 1;      // where differences and the list of what was done go
+  bool json = false;        // one document on stdout instead of text
+  bool difference = false;  // shown before anything is written
+  bool quiet = false;       // neither difference nor summary
+  int difference_fd = 1;
+  int summary_fd = 1;
   outputs::Look look = outputs::Look::kHarmless;
+  std::string conflict_hint = "--skip-conflicts writes the rest, --force overwrites what is there";
+};
+
+struct OutputsDone {
+  int exit_code = 0;
+  bool fit = false;      // the document broke no rule
+  bool applied = false;  // and was applied
 };
 
 // Of --producer, --prune, --force, --skip-conflicts and --allow-protected, as far as they are given.
 Result<outputs::Terms> read_terms(const Parsed& parsed);
 
-// Errors go to stderr; returns the exit code.
-int do_outputs(const OutputsWork& work, std::string_view document);
+// Errors go to stderr.
+OutputsDone do_outputs(const OutputsWork& work, std::string_view document);
 
 int outputs_error(const Error& error);
 

@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/report_file.h"
 #include "cli/run_options.h"
+#include "cli/run_outputs.h"
 #include "cli/run_record.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
@@ -48,7 +49,8 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
 }
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
-                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record) {
+                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record,
+                         const std::optional<RunOutputs>& outputs) {
   const HostFacts host = probe_for(policy);
   RunWiring wiring;
   wiring.asked = asked;
@@ -58,6 +60,7 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
     wiring.out_fd = STDOUT_FILENO;
     wiring.err_fd = STDERR_FILENO;
   }
+  if (outputs) wiring.out_fd = outputs->collect_fd();
   if (parsed.has("--stdin")) wiring.stdin_fd = STDIN_FILENO;
   if (!request.tty) return run(policy, request, host, std::move(wiring), std::move(head));
 
@@ -70,7 +73,8 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
 }
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
-Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record) {
+Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record,
+                     const std::optional<RunOutputs>& outputs) {
   const Environment env = read_environment();
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
@@ -98,7 +102,10 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record)
   if (!id) return refusal(*wanted, policy, id.error());
   wanted->id = std::move(*id);
   record.arm(env, wanted->id, policy);
-  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, record);
+  if (outputs && outputs->needs_record()) {
+    if (auto begun = record.begin(RunRecord::Need::kMust); !begun) return refusal(*wanted, policy, begun.error());
+  }
+  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, record, outputs);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }
 
@@ -133,12 +140,16 @@ int run_command(Words words) {
     if (!prepared) return usage_error(prepared.error(), "run");
     file = std::move(*prepared);
   }
+  const auto outputs = RunOutputs::prepare(args->parsed, voice->render.colour);
+  if (!outputs) return usage_error(outputs.error(), "run");
   ignore_broken_pipes();
 
   RunRecord record(args->parsed);
-  const Report report = run_or_refuse(*args, *voice, record);
+  const Report report = run_or_refuse(*args, *voice, record, *outputs);
 
-  int code = exit_code(report.outcome);
+  RunOutputs::Done handed{exit_code(report.outcome), false};
+  if (*outputs) handed = (*outputs)->finish(report, record.record());
+  int code = handed.exit_code;
   const std::string json = file || voice->json || record.armed() ? to_json(report) : std::string();
   if (file || voice->json) {
     if (voice->json && !put(STDOUT_FILENO, json)) code = kExitFailed;
@@ -148,7 +159,7 @@ int run_command(Words words) {
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
-  record.finish(report, json);
+  record.finish(report, json, handed.kept ? std::optional(std::vector<std::string>{"outputs"}) : std::nullopt);
   return code;
 }
 

@@ -62,7 +62,8 @@ class Handler {
 
   Result<ListDocument> finish() {
     if (error_) return std::unexpected(*std::move(error_));
-    if (!listed_) return fail(ErrorCode::kInvalidInput, shape_.step, "the list " + shape_.list + " is missing", shape_.hint);
+    if (!listed_)
+      return fail(ErrorCode::kInvalidInput, shape_.step, "the list " + shape_.list + " is missing", shape_.hint);
     return std::move(document_);
   }
 

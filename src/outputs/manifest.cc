@@ -55,9 +55,8 @@ std::optional<mode_t> mode_from(std::string_view text) {
 // It is shown to people and compared with nothing: its form is enough.
 bool is_time(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00Z";
-  return std::ranges::equal(text, kForm, [](char c, char form) {
-    return form == '0' ? c >= '0' && c <= '9' : c == form;
-  });
+  return std::ranges::equal(text, kForm,
+                            [](char c, char form) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
 }
 
 Result<std::pair<std::string, Owned>> read_owned(FieldReader reader) {
@@ -105,10 +104,9 @@ Result<std::string> read_all(int fd) {
 }  // namespace
 
 Status check_producer(std::string_view name) {
-  const bool fits = !name.empty() && name.size() <= kMaxProducer && small_or_digit(name.front()) &&
-                    std::ranges::all_of(name, [](char c) {
-                      return small_or_digit(c) || c == '.' || c == '_' || c == '-';
-                    });
+  const bool fits =
+      !name.empty() && name.size() <= kMaxProducer && small_or_digit(name.front()) &&
+      std::ranges::all_of(name, [](char c) { return small_or_digit(c) || c == '.' || c == '_' || c == '-'; });
   if (fits) return {};
   return fail(ErrorCode::kInvalidInput, "producer", fmt::format("{} is no name of a producer", shown_text(name)),
               "up to 64 of a-z, 0-9, '.', '_' and '-', the first a letter or a digit");

@@ -1,5 +1,5 @@
-// Who owns which file of a target: `.cloche-outputs.json` at its top. A person or a guest may have edited it, so what is
-// read is checked as if it were an output.
+// Who owns which file of a target: `.cloche-outputs.json` at its top. A person or a guest may have edited it, so what
+// is read is checked as if it were an output.
 #pragma once
 
 #include <sys/types.h>

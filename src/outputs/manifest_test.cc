@@ -31,22 +31,21 @@ TEST(Manifest, R4_SurvivesARoundTrip) {
 
 TEST(Manifest, R4_WhatBreaksARuleIsAnErrorThatNamesTheEntry) {
   ASSERT_TRUE(parse_manifest(whole(entry())));
-  for (const auto& [text, named] :
-       {std::pair{whole(entry("\"a\"", "\"../a\"")), "files[0] (../a): the path has"},
-        {whole(entry("\"a\"", "\".cloche-outputs.json\"")), "names the manifest"},
-        {whole(entry("\"p\"", "\"P\"")), "no name of a producer"},
-        {whole(entry(kDigits, kDigits.substr(1))), "sha256 must be"},
-        {whole(entry(kDigits, "G" + kDigits.substr(1))), "sha256 must be"},
-        {whole(entry("\"size\": 1", "\"size\": \"1\"")), "size must be"},
-        {whole(entry("\"size\": 1, ", "")), "size is missing"},
-        {whole(entry("644", "4755")), "mode must be"},
-        {whole(entry("644", "888")), "mode must be"},
-        {whole(entry("2026-01-31T12:00:00Z", "yesterday")), "written must be"},
-        {whole(entry("\"size\"", "\"sise\": 1, \"size\"")), "\"sise\" is not known"},
-        {whole(entry() + "," + entry()), "files[1] (a): the path is there twice"},
-        {std::string(R"({"files": []})"), "version is missing"},
-        {std::string(R"({"version": 2, "files": []})"), "version 2 is not known"},
-        {std::string(R"({"version": 1, "files": [], "x": 1})"), "\"x\" is not known"}}) {
+  for (const auto& [text, named] : {std::pair{whole(entry("\"a\"", "\"../a\"")), "files[0] (../a): the path has"},
+                                    {whole(entry("\"a\"", "\".cloche-outputs.json\"")), "names the manifest"},
+                                    {whole(entry("\"p\"", "\"P\"")), "no name of a producer"},
+                                    {whole(entry(kDigits, kDigits.substr(1))), "sha256 must be"},
+                                    {whole(entry(kDigits, "G" + kDigits.substr(1))), "sha256 must be"},
+                                    {whole(entry("\"size\": 1", "\"size\": \"1\"")), "size must be"},
+                                    {whole(entry("\"size\": 1, ", "")), "size is missing"},
+                                    {whole(entry("644", "4755")), "mode must be"},
+                                    {whole(entry("644", "888")), "mode must be"},
+                                    {whole(entry("2026-01-31T12:00:00Z", "yesterday")), "written must be"},
+                                    {whole(entry("\"size\"", "\"sise\": 1, \"size\"")), "\"sise\" is not known"},
+                                    {whole(entry() + "," + entry()), "files[1] (a): the path is there twice"},
+                                    {std::string(R"({"files": []})"), "version is missing"},
+                                    {std::string(R"({"version": 2, "files": []})"), "version 2 is not known"},
+                                    {std::string(R"({"version": 1, "files": [], "x": 1})"), "\"x\" is not known"}}) {
     const auto manifest = parse_manifest(text);
     ASSERT_FALSE(manifest) << text;
     EXPECT_NE(manifest.error().text().find(named), std::string::npos) << manifest.error().text();

@@ -33,7 +33,8 @@ TEST(ReadOutputs, R4_ReadsBothEncodings) {
 }
 
 TEST(ReadOutputs, R4_ErrorsNameTheIndexAndThePath) {
-  expect_error(one(R"({"path": "ok", "body": ""}, {"path": "a/../b", "body": ""})"), "outputs[1] (a/../b): the path has");
+  expect_error(one(R"({"path": "ok", "body": ""}, {"path": "a/../b", "body": ""})"),
+               "outputs[1] (a/../b): the path has");
   expect_error(one(R"({"body": ""})"), "outputs[0]: path is missing");
   expect_error(one(R"({"path": "a"})"), "outputs[0] (a): body is missing");
   expect_error(one(R"({"path": 7, "body": ""})"), "path must be text");
@@ -51,7 +52,8 @@ TEST(ReadOutputs, R4_EncodingIsChecked) {
 }
 
 TEST(ReadOutputs, R4_LimitsHoldToTheByte) {
-  const std::string two = one(R"({"path": "a", "body": "1234"}, {"path": "b", "body": "MTIzNA==", "encoding": "base64"})");
+  const std::string two =
+      one(R"({"path": "a", "body": "1234"}, {"path": "b", "body": "MTIzNA==", "encoding": "base64"})");
   Limits limits{2, {4}, {two.size()}};
   EXPECT_TRUE(read_outputs(two, limits, Protected::kRefuse));
   limits.count = 1;

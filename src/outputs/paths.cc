@@ -46,8 +46,7 @@ Key key_of(std::string_view path, std::size_t index) {
 
 // Directories of `next` that `previous` does not have.
 std::size_t new_folders(std::string_view previous, std::string_view next) {
-  const std::size_t shared =
-      static_cast<std::size_t>(std::ranges::mismatch(previous, next).in2 - next.begin());
+  const std::size_t shared = static_cast<std::size_t>(std::ranges::mismatch(previous, next).in2 - next.begin());
   return static_cast<std::size_t>(std::ranges::count(next.substr(shared), kSeparator));
 }
 
@@ -69,15 +68,18 @@ std::optional<Clash> find_clash(std::span<const std::string_view> paths) {
   std::vector<Key> keys;
   keys.reserve(paths.size());
   for (const std::string_view path : paths) keys.push_back(key_of(path, keys.size()));
-  std::ranges::sort(keys, [](const Key& a, const Key& b) { return std::tie(a.text, a.index) < std::tie(b.text, b.index); });
+  std::ranges::sort(keys,
+                    [](const Key& a, const Key& b) { return std::tie(a.text, a.index) < std::tie(b.text, b.index); });
   std::size_t folders = 0;
   std::string_view previous;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     folders += new_folders(previous, keys[i].text);
-    if (folders > kMaxFolders) return Clash{keys[i].index, fmt::format("with it there are more than {} directories", kMaxFolders)};
+    if (folders > kMaxFolders)
+      return Clash{keys[i].index, fmt::format("with it there are more than {} directories", kMaxFolders)};
     if (i > 0) {
       const std::string other = tree::printable(paths[keys[i - 1].index]);
-      if (keys[i].text == previous) return Clash{keys[i].index, fmt::format("{} is the same path to some file systems", other)};
+      if (keys[i].text == previous)
+        return Clash{keys[i].index, fmt::format("{} is the same path to some file systems", other)};
       if (keys[i].text.starts_with(std::string(previous) + kSeparator)) {
         return Clash{keys[i].index, fmt::format("{} is a file above it", other)};
       }

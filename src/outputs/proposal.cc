@@ -122,7 +122,7 @@ class Proposer {
   void note_owner(const Item& item, const Output& output) {
     if (item.verdict == Verdict::kUnchanged) proposal_.next[item.path].stale = false;
     if (!item.after) return;
-    proposal_.next[item.path] = {terms_.producer,    item.after->digest, output.body.size(),
+    proposal_.next[item.path] = {terms_.producer,  item.after->digest, output.body.size(),
                                  item.after->mode, terms_.now,         false};
   }
 
@@ -150,7 +150,8 @@ class Proposer {
       item.verdict = Verdict::kForget;
     } else if (state != State::kClean) {
       item.reason = "not handed back any more, and kept: " + conflict_reason(state);
-    } else if (auto why = tree::why_protected(path, tree::FileKind::kRegular); why && terms_.names != Protected::kAllow) {
+    } else if (auto why = tree::why_protected(path, tree::FileKind::kRegular);
+               why && terms_.names != Protected::kAllow) {
       item.reason = fmt::format("not handed back any more, and kept: the name is protected, {}", *why);
     } else {
       CLOCHE_TRY_ASSIGN(item.before, tree::inspect(target_.root(), path));

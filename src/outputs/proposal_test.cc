@@ -19,10 +19,8 @@ const Outputs kOther{{"a", "2"}};
 TEST(Ownership, R4_ANewFileIsWrittenAndOwned) {
   const TempTree tree;
   EXPECT_EQ(hand_back(tree, {{"a", "1"}, {"d/e/f", "2", true}}, terms_of("p")), "add a, add d/e/f");
-  EXPECT_EQ(files_of(tree), (Picture{{"a", "file 420 1"},
-                                     {"d", "directory 493"},
-                                     {"d/e", "directory 493"},
-                                     {"d/e/f", "file 493 2"}}));
+  EXPECT_EQ(files_of(tree),
+            (Picture{{"a", "file 420 1"}, {"d", "directory 493"}, {"d/e", "directory 493"}, {"d/e/f", "file 493 2"}}));
   EXPECT_EQ(states(tree), "clean a p, clean d/e/f p");
 }
 
@@ -207,10 +205,9 @@ TEST(Ownership, R4_PruningDeletesOnlyWhatIsOnesOwnAndUntouched) {
   tree::fs::remove(tree.path("gone"));
   EXPECT_EQ(hand_back(tree, {{"kept", "1"}}, terms_of("p", OnConflict::kStop, OnStale::kPrune)),
             "unchanged kept, prune clean, stale edited, forget gone");
-  EXPECT_EQ(files_of(tree), (Picture{{"edited", "file 420 X"},
-                                     {"kept", "file 420 1"},
-                                     {"mine", "file 420 1"},
-                                     {"other", "file 420 1"}}));
+  EXPECT_EQ(
+      files_of(tree),
+      (Picture{{"edited", "file 420 X"}, {"kept", "file 420 1"}, {"mine", "file 420 1"}, {"other", "file 420 1"}}));
   EXPECT_EQ(states(tree), "edited edited p stale, clean kept p, clean other q");
 }
 

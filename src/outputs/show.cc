@@ -68,8 +68,8 @@ std::string notes(const Item& item) {
 }
 
 Result<std::string> difference(int root, const Item& item, std::string_view body, Look look) {
-  const std::string outline = fmt::format("{}: {} to {}\n", diff::quote_path(item.path), described(item.before),
-                                          described(item.after));
+  const std::string outline =
+      fmt::format("{}: {} to {}\n", diff::quote_path(item.path), described(item.before), described(item.after));
   if (!small_enough(item.before) || !small_enough(item.after)) return notes(item) + outline;
   std::string present;
   if (item.before) {
@@ -140,7 +140,10 @@ std::string summary(const Proposal& proposal, Look look) {
   for (const Item& item : proposal.items) {
     if (item.verdict == Verdict::kUnchanged) continue;
     const bool bad = item.verdict == Verdict::kConflict || item.verdict == Verdict::kTakeOver;
-    text += fmt::format("{}{} {:<9} {}{}{}{}\n", bad ? colours.bad : item.writes() ? colours.good : colours.dim,
+    text += fmt::format("{}{} {:<9} {}{}{}{}\n",
+                        bad             ? colours.bad
+                        : item.writes() ? colours.good
+                                        : colours.dim,
                         sign(item.verdict), to_string(item.verdict), diff::quote_path(item.path),
                         item.reason.empty() ? "" : ": ", item.reason, colours.reset);
   }

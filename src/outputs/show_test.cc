@@ -79,8 +79,8 @@ TEST(ShowOutputs, R4_TheSummaryListsEveryConflict) {
 TEST(ShowOutputs, JsonSaysTheSame) {
   const TempTree tree;
   hand_back(tree, {{"a", "1"}}, terms_of("p"));
-  const auto json = nlohmann::json::parse(
-      to_json(proposed(tree, {{"a", "2"}, {"b", "2"}}, terms_of("q")), terms_of("q"), Done::kNo));
+  const auto json =
+      nlohmann::json::parse(to_json(proposed(tree, {{"a", "2"}, {"b", "2"}}, terms_of("q")), terms_of("q"), Done::kNo));
   EXPECT_EQ(json["applied"], false);
   EXPECT_EQ(json["conflicts"], 1);
   EXPECT_EQ(json["files"][0]["verdict"], "conflict");
