@@ -122,7 +122,7 @@ Result<std::string> read_up_to(int fd, std::size_t limit, const std::string& nam
     text.append(piece.data(), static_cast<std::size_t>(got));
     if (text.size() > limit) {
       return fail(ErrorCode::kInvalidInput, name, fmt::format("the document has more than {} bytes", limit),
-                  "--max-size allows more");
+                  "hand back less at once; `cloche outputs` has --max-size");
     }
   }
 }
