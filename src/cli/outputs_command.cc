@@ -16,8 +16,8 @@
 #include "cli/run_outputs.h"
 #include "cli/terminal.h"
 #include "policy/text.h"
+#include "store/files.h"
 #include "store/run_directory.h"
-#include "store/run_file.h"
 #include "sys/file.h"
 
 namespace cloche::cli {

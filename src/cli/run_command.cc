@@ -159,7 +159,8 @@ int run_command(Words words) {
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
-  record.finish(report, json, handed.kept ? std::optional(std::vector<std::string>{"outputs"}) : std::nullopt);
+  const auto keeps = handed.kept ? std::optional(std::vector<std::string>{"outputs"}) : std::nullopt;
+  if (Status kept = record.finish(report, json, keeps); !kept) code = complain(kept.error(), kExitFailed);
   return code;
 }
 

@@ -8,7 +8,7 @@
 
 #include "cli/console.h"
 #include "report/text.h"
-#include "store/run_file.h"
+#include "store/files.h"
 #include "sys/file.h"
 
 namespace cloche::cli {

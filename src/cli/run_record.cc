@@ -31,6 +31,7 @@ Status RunRecord::try_begin() {
 }
 
 Status RunRecord::begin(Need need) {
+  must_ = must_ || need == Need::kMust;
   if (record_) return {};
   if (need == Need::kMust && !armed_) {
     return fail(ErrorCode::kInvalidInput, "record", "this run keeps something, and records are switched off",
@@ -41,15 +42,16 @@ Status RunRecord::begin(Need need) {
   return need == Need::kMust ? begun : Status{};
 }
 
-void RunRecord::finish(const Report& report, std::string_view json, std::optional<std::vector<std::string>> keeps) {
+Status RunRecord::finish(const Report& report, std::string_view json, std::optional<std::vector<std::string>> keeps) {
   // A run that never started has a record, too: it says why.
   (void)begin(Need::kNone);
-  if (!record_) return;
+  if (!record_) return {};
   // On a full disk it stays without an end, and counts as crashed: what it is for whoever looks for its report.
-  (void)record_->finish({std::string(to_string(report.outcome.kind)), exit_code(report.outcome), std::move(keeps)},
-                        json);
+  const Status finished =
+      record_->finish({std::string(to_string(report.outcome.kind)), exit_code(report.outcome), std::move(keeps)}, json);
   record_.reset();
   store::collect_if_due(place_, env_);
+  return must_ ? finished : Status{};
 }
 
 }  // namespace cloche::cli

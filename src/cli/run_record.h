@@ -31,8 +31,9 @@ class RunRecord {
   Status begin(Need need);
   store::Record* record() { return record_ ? &*record_ : nullptr; }
 
-  // The end, and now and then a collection. What the run keeps then, if it is other than what was said at its start.
-  void finish(const Report& report, std::string_view json, std::optional<std::vector<std::string>> keeps = {});
+  // The end, and now and then a collection. What the run keeps then, if it is other than what was said at its start. An
+  // error only where the record was a must.
+  Status finish(const Report& report, std::string_view json, std::optional<std::vector<std::string>> keeps = {});
 
  private:
   Status try_begin();
@@ -40,6 +41,7 @@ class RunRecord {
   const Parsed* parsed_;
   bool armed_ = false;
   bool tried_ = false;
+  bool must_ = false;
   Environment env_;  // of it, what names places and limits
   store::Place place_;
   std::string id_;

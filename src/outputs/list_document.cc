@@ -135,8 +135,8 @@ Result<std::string> FieldReader::text(std::string_view key) {
   return take<std::string>(found, "text");
 }
 
-Result<std::string> FieldReader::text_or(std::string_view key, std::string otherwise) {
-  return fields_.contains(key) ? text(key) : otherwise;
+Result<std::string> FieldReader::text_or(std::string_view key, std::string_view otherwise) {
+  return fields_.contains(key) ? text(key) : std::string(otherwise);
 }
 
 Result<std::uint64_t> FieldReader::number(std::string_view key) {

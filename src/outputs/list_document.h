@@ -42,7 +42,7 @@ class FieldReader {
       : shape_(shape), where_(std::move(where)), fields_(fields) {}
 
   Result<std::string> text(std::string_view key);
-  Result<std::string> text_or(std::string_view key, std::string otherwise);
+  Result<std::string> text_or(std::string_view key, std::string_view otherwise);
   Result<std::uint64_t> number(std::string_view key);
   Result<bool> flag_or_false(std::string_view key);
   Status end() const;

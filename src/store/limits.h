@@ -15,11 +15,11 @@
 namespace cloche::store {
 
 struct Limits {
-  std::optional<Millis> age;        // of a run that is over, since its end
-  std::optional<Bytes> size;        // of all runs together; the oldest go first
-  std::optional<std::size_t> runs;  // how many stay
-  std::size_t keep = 0;             // the newest so many are spared by all of these
-  Millis spare{0};                  // and so are runs that keep something and are younger than this
+  std::optional<Millis> age = {};        // of a run that is over, since its end
+  std::optional<Bytes> size = {};        // of all runs together; the oldest go first
+  std::optional<std::size_t> runs = {};  // how many stay
+  std::size_t keep = 0;                  // the newest so many are spared by all of these
+  Millis spare{0};                       // and so are runs that keep something and are younger than this
   bool operator==(const Limits&) const = default;
 };
 

@@ -29,6 +29,7 @@ RunState state_of(int directory, const std::optional<RunFile>& file) {
 }
 
 constexpr std::uint64_t kMostEntries = 1'000'000;
+constexpr std::uint64_t kBlock = 512;
 
 struct Level {
   dev_t device = 0;
@@ -50,8 +51,9 @@ class Walk {
 
  private:
   bool enter() {
-    struct stat st {};
+    struct stat st{};
     if (::fstat(here_.get(), &st) != 0) return false;
+    if (levels_.empty()) bytes_ += static_cast<std::uint64_t>(st.st_blocks) * kBlock;
     levels_.push_back({st.st_dev, st.st_ino, {}});
     const int copy = ::openat(here_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const auto close = [](DIR* list) { ::closedir(list); };
@@ -66,8 +68,7 @@ class Walk {
   }
 
   void count(const char* name, dev_t device) {
-    constexpr std::uint64_t kBlock = 512;
-    struct stat st {};
+    struct stat st{};
     if (::fstatat(here_.get(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
     bytes_ += static_cast<std::uint64_t>(st.st_blocks) * kBlock;
     if (S_ISDIR(st.st_mode) && st.st_dev == device) levels_.back().folders.emplace_back(name);
@@ -86,7 +87,7 @@ class Walk {
     levels_.pop_back();
     if (levels_.empty()) return true;
     Fd up = open_entry(here_.get(), "..");
-    struct stat st {};
+    struct stat st{};
     if (!up.valid() || ::fstat(up.get(), &st) != 0) return false;
     here_ = std::move(up);
     return st.st_dev == levels_.back().device && st.st_ino == levels_.back().inode;

@@ -7,13 +7,15 @@
 #include <cerrno>
 #include <charconv>
 
+#include "store/files.h"
+
 namespace cloche::store {
 namespace {
 
 constexpr const char* kStep = "lock of the run";
 
 struct flock range_of(Lock::Part part, short type) {
-  struct flock out {};
+  struct flock out{};
   out.l_type = type;
   out.l_whence = SEEK_SET;
   out.l_start = part == Lock::Part::kUse ? 1 : 0;
@@ -34,11 +36,13 @@ Result<Lock> Lock::open(int directory, Missing missing, const char* name) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem;
     return std::unexpected(Error{code, kStep, errno, "could not be opened", {}});
   }
-  struct stat st {};
+  struct stat st{};
   if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kRefused, kStep, "it is not a regular file", "`cloche gc` removes the run");
   }
-  return Lock(std::move(file));
+  Fd folder(::fcntl(directory, F_DUPFD_CLOEXEC, 0));
+  if (!folder.valid()) return fail_errno(errno, kStep, "could not be opened");
+  return Lock(std::move(file), std::move(folder), name);
 }
 
 Result<Lock::Taken> Lock::take(Part part, Share share) {
@@ -47,12 +51,10 @@ Result<Lock::Taken> Lock::take(Part part, Share share) {
     if (errno == EAGAIN || errno == EACCES) return Taken::kBusy;
     return fail_errno(errno, kStep, "could not be taken");
   }
-  // Of a living run everybody knows the pid from its run.json.
-  if (share == Share::kAlone && part != Part::kLife) {
-    // Of fixed width, so that a shorter pid leaves nothing of a longer one. Lost on a full disk, and not needed.
-    std::string pid = std::to_string(::getpid());
-    pid.resize(16, '\n');
-    (void)!::pwrite(file_.get(), pid.data(), pid.size(), 0);
+  // Of a living run everybody knows the pid, and of one that is being removed nobody asks. Lost on a full disk, and not
+  // needed.
+  if (share == Share::kAlone && part == Part::kUse) {
+    (void)replace_file(directory_.get(), holder_name().c_str(), std::to_string(::getpid()) + "\n", Durable::kNo);
   }
   return Taken::kYes;
 }
@@ -64,11 +66,13 @@ Result<Lock::Taken> Lock::probe(Part part) const {
 }
 
 std::string Lock::holder() const {
-  char text[16];
-  const ssize_t size = ::pread(file_.get(), text, sizeof text, 0);
+  constexpr std::size_t kLimit = 64;
+  const auto text = read_in(directory_.get(), holder_name().c_str(), kLimit);
   pid_t pid = 0;
-  if (size > 0) std::from_chars(text, text + size, pid);
+  if (text) std::from_chars(text->data(), text->data() + text->size(), pid);
   return pid > 0 ? "process " + std::to_string(pid) : "another process";
 }
+
+Status Lock::write(std::string_view text) { return write_whole(file_.get(), text, name_.c_str()); }
 
 }  // namespace cloche::store

@@ -1,8 +1,8 @@
 // Where runs are recorded: the state directory of one user, with a directory for each run below runs/.
 //
-//   STATE/gc.lock       one collection at a time; its time is that of the last one
-//   STATE/runs/ID/      one run: run.json, report.json, lock, and what other rooms keep (ws/, artifacts/, outputs.json)
-//   STATE/runs/.gone-ID a run that is being removed; nobody but a collection looks at it
+//   STATE/gc.lock         one collection at a time; its time is that of the last one
+//   STATE/runs/ID/        one run: lock; run.json and report.json from its end on; ws/, artifacts/, outputs.json of
+//   others STATE/runs/.gone-ID/  a run that is being removed; nobody but a collection looks at it
 //
 // A policy may grant a guest a directory that this one lies in. So everything here is read as a stranger's: opened by
 // descriptors, never through a link, bounded, and judged before it is used.

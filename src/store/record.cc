@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "store/entry.h"
+#include "store/files.h"
 
 namespace cloche::store {
 namespace {
@@ -38,14 +39,14 @@ Result<Record> Record::begin(const Place& place, const std::string& id, const Ru
   if (!is_run_id(id)) return fail(ErrorCode::kInternal, "record", "the name of the run cannot be that of a directory");
   CLOCHE_TRY_ASSIGN(const Fd runs, make_runs(place));
   std::optional<Fresh> fresh;
-  constexpr int kTries = 3;
+  constexpr int kTries = 8;
   for (int i = 0; i < kTries && !fresh; ++i) {
     CLOCHE_TRY_ASSIGN(fresh, make_locked(runs.get(), id));
   }
   if (!fresh) return fail(ErrorCode::kSystem, "record", "the directory of run " + id + " was taken away");
   RunFile file{id, facts, ::getpid(), moment_now(), {}, {}};
   file.facts.argv = bounded(facts.argv);
-  CLOCHE_TRY(write_new(fresh->directory.get(), kRunFile, encode(file), Durable::kNo));
+  CLOCHE_TRY(fresh->lock.write(encode(file)));
   return Record(std::move(fresh->directory), std::move(fresh->lock), place.directory + "/runs/" + id, std::move(file));
 }
 

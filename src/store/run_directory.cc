@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "store/entry.h"
+#include "store/files.h"
 
 namespace cloche::store {
 namespace {

@@ -1,15 +1,11 @@
 #include "store/run_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "base/fd.h"
 #include "report/json_writer.h"
+#include "store/files.h"
+#include "store/lock.h"
 
 namespace cloche::store {
 namespace {
@@ -51,16 +47,6 @@ Result<std::vector<std::string>> texts(const Json& at, const char* key, std::siz
     out.push_back(one.get<std::string>());
   }
   return out;
-}
-
-Status write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, kStep, "could not be written");
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
 }
 
 }  // namespace
@@ -136,56 +122,11 @@ Result<RunFile> decode(std::string_view from) {
   return out;
 }
 
-Result<std::string> read_in(int directory, const char* name, std::size_t limit) {
-  const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!file.valid()) {
-    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem;
-    return std::unexpected(Error{code, name, errno, "could not be opened", {}});
-  }
-  struct stat st {};
-  if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
-    return fail(ErrorCode::kInvalidInput, name, "it is not a regular file");
-  }
-  std::string out;
-  char chunk[8192];
-  for (;;) {
-    const ssize_t n = ::read(file.get(), chunk, sizeof chunk);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, name, "could not be read");
-    if (n == 0) return out;
-    out.append(chunk, static_cast<std::size_t>(n));
-    if (out.size() > limit) return fail(ErrorCode::kInvalidInput, name, "it is too long");
-  }
-}
-
 Result<RunFile> read_run_file(int directory) {
-  CLOCHE_TRY_ASSIGN(const std::string text, read_in(directory, kRunFile, kRunFileLimit));
-  return decode(text);
-}
-
-Status write_new(int directory, const char* name, std::string_view text, Durable durable) {
-  const Fd file(::openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.valid()) return fail_errno(errno, name, "could not be made");
-  Status written = write_whole(file.get(), text);
-  if (written && durable == Durable::kYes && ::fsync(file.get()) != 0) {
-    written = fail_errno(errno, name, "could not be written");
-  }
-  if (!written) ::unlinkat(directory, name, 0);
-  return written;
-}
-
-Status replace_file(int directory, const char* name, std::string_view text, Durable durable) {
-  const std::string fresh = std::string(".") + name;
-  // What a killed writer left gives way.
-  ::unlinkat(directory, fresh.c_str(), 0);
-  CLOCHE_TRY(write_new(directory, fresh.c_str(), text, durable));
-  if (::renameat(directory, fresh.c_str(), directory, name) != 0) {
-    const int error = errno;
-    ::unlinkat(directory, fresh.c_str(), 0);
-    return fail_errno(error, name, "could not be put in place");
-  }
-  if (durable == Durable::kYes && ::fsync(directory) != 0) return fail_errno(errno, name, "could not be made durable");
-  return {};
+  auto text = read_in(directory, kRunFile, kRunFileLimit);
+  if (!text && text.error().code == ErrorCode::kNotFound) text = read_in(directory, kLockFile, kRunFileLimit);
+  if (!text) return std::unexpected(text.error());
+  return decode(*text);
 }
 
 }  // namespace cloche::store

@@ -1,4 +1,5 @@
-// run.json: the few facts about a run that a list needs. The whole report lies beside it.
+// run.json: the few facts about a run that a list needs. The whole report lies beside it. Both are written at the end;
+// until then the same facts, without an end, stand in the run's lock.
 #pragma once
 
 #include <sys/types.h>
@@ -54,15 +55,7 @@ std::string encode(const RunFile& file);
 // Anyone may have written it: every value is checked, and what does not fit is an error.
 Result<RunFile> decode(std::string_view text);
 
-// A file of this name in the directory, if it is a regular one and not longer than the limit.
-Result<std::string> read_in(int directory, const char* name, std::size_t limit);
+// From run.json or, where there is none yet, from what the run wrote at its start into its lock.
 Result<RunFile> read_run_file(int directory);
-
-// Whether a file must be on the disk before its writer goes on.
-enum class Durable { kNo, kYes };
-// A file that is not there yet.
-Status write_new(int directory, const char* name, std::string_view text, Durable durable);
-// In one step: whoever reads sees the old file or the new one.
-Status replace_file(int directory, const char* name, std::string_view text, Durable durable);
 
 }  // namespace cloche::store

@@ -39,7 +39,7 @@ Result<Fd> open_without_symlinks(const std::string& path, int folder) {
   constexpr long kOpenat2 = 437;
   const int fd = static_cast<int>(::syscall(kOpenat2, folder, path.c_str(), &how, sizeof how));
   // With O_PATH and O_NOFOLLOW a link at the very end is opened itself instead of being refused.
-  struct stat st {};
+  struct stat st{};
   Fd owner(fd);
   const bool link = fd < 0 ? errno == ELOOP : ::fstat(fd, &st) != 0 || S_ISLNK(st.st_mode);
   if (fd >= 0 && !link) return owner;
@@ -74,7 +74,7 @@ Status write_file(const std::string& path, std::string_view text) {
 
 Result<Fd> open_checked(const std::string& path, long file_system_magic) {
   CLOCHE_TRY_ASSIGN(Fd fd, open_file(path, O_WRONLY | O_NOFOLLOW));
-  struct statfs fs {};
+  struct statfs fs{};
   if (::fstatfs(fd.get(), &fs) != 0) return fail_errno(errno, "statfs " + path, "could not be inspected");
   if (fs.f_type != file_system_magic) {
     return fail(ErrorCode::kRefused, "write " + path, "does not lie on the file system it should",

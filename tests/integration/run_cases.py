@@ -38,9 +38,16 @@ def as_ordinary_user(arguments):
 
 
 def main(arguments):
-    case, user, cloche, _ = arguments
-    if user == "ordinary":
+    if arguments[1] == "ordinary":
         return as_ordinary_user(arguments)
+    # Runs are recorded: here and not among those of whoever runs the tests.
+    with tempfile.TemporaryDirectory(prefix="cloche-state-") as state:
+        os.environ["CLOCHE_STATE_DIR"] = os.path.join(state, "cloche")
+        return run_as_self(arguments)
+
+
+def run_as_self(arguments):
+    case, _, cloche, _ = arguments
     os.environ["CLOCHE_UNDER_TEST"] = os.path.abspath(cloche)
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     spec = importlib.util.spec_from_file_location("case", case)

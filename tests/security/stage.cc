@@ -109,6 +109,7 @@ Stage::~Stage() {
 
 std::map<std::string, std::string> Stage::environment() const {
   std::map<std::string, std::string> out{{"HOME", path("home")},
+                                         {"CLOCHE_STATE_DIR", path("home/state")},
                                          {"BAIT_SETUID_HELPER", victim("23_setuid_helper")},
                                          {"BAIT_ENGINE", path("bin/cloche")},
                                          {"BAIT_EVIL_TARGET", bait_dir() + "/evil-target"}};
