@@ -253,36 +253,53 @@ class Hostile(OutputsCase):
 
 
 class Crash(OutputsCase):
-    COUNT = 400
+    COUNT = 120
 
     def set_of(self, body):
         return json.dumps({"outputs": [{"path": f"d{i % 20}/{i}", "body": body} for i in range(self.COUNT)]})
 
-    def test_R4_kill_9_in_the_middle_leaves_the_old_or_the_new(self):
+    def killed_while_applying(self, text, pause):
+        """Whether the application of this document was really interrupted."""
+        process = subprocess.Popen([CLOCHE, "outputs", "apply", "--into", self.target, "--producer", "p", "-"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        while process.poll() is None and not os.path.exists(self.staging):
+            pass
+        time.sleep(pause)
+        process.kill()
+        return process.wait(TIMEOUT) == -signal.SIGKILL
+
+    def setUp(self):
+        super().setUp()
+        self.staging = os.path.join(self.target, ".cloche-apply")
         self.apply(self.set_of("old"))
-        staging = os.path.join(self.target, ".cloche-apply")
+
+    def test_R4_kill_9_in_the_middle_leaves_the_old_or_the_new(self):
         interrupted = 0
         current = "old"
-        for attempt in range(12):
+        for attempt in range(8):
             wanted = f"new {attempt}"
-            process = subprocess.Popen([CLOCHE, "outputs", "apply", "--into", self.target, "--producer", "p", "-"],
-                                       stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            process.stdin.write(self.set_of(wanted).encode())
-            process.stdin.close()
-            while process.poll() is None and not os.path.exists(staging):
-                pass
-            time.sleep(attempt * 0.004)
-            process.kill()
-            interrupted += process.wait(TIMEOUT) == -signal.SIGKILL
+            interrupted += self.killed_while_applying(self.set_of(wanted), attempt * 0.004)
             # Whoever looks next ends it, one way or the other.
             states = self.status()
             self.assertEqual(len(states), self.COUNT)
             self.assertEqual({state for _, state, _ in states.values()}, {"clean"})
-            self.assertFalse(os.path.exists(staging))
-            bodies = {content for _, content in self.picture(self.target).values() if content and len(content) < 20}
+            self.assertFalse(os.path.exists(self.staging))
+            bodies = {content for _, content in self.picture().values() if content and len(content) < 20}
             self.assertIn(bodies, ({current.encode()}, {wanted.encode()}))
             current = bodies.pop().decode()
         self.assertGreater(interrupted, 0)
+
+    def test_R4_next_apply_goes_on_from_there(self):
+        for attempt in range(5):
+            self.killed_while_applying(self.set_of(f"new {attempt}"), attempt * 0.01)
+            left = os.path.exists(self.staging)
+            done = self.apply(self.set_of(f"next {attempt}"))
+            # Killed after the lock and before the first file, there is nothing to speak of.
+            self.assertTrue(left or b"interrupted" not in done.stderr, done.stderr)
+            self.assertEqual({state for _, state, _ in self.status().values()}, {"clean"})
+            self.assertEqual(self.read("d0/0"), f"next {attempt}")
 
 
 GUEST = """
