@@ -35,8 +35,11 @@ mode_t current_umask() {
 
 int tell_conflicts(const OutputsWork& work, const Proposal& proposal) {
   if (outputs::may_proceed(proposal, work.terms)) return 0;
-  put(STDERR_FILENO, fmt::format("cloche: outputs: {} of {} paths are in conflict, so nothing is written; {}\n",
-                                 proposal.count(Verdict::kConflict), proposal.items.size(), work.conflict_hint));
+  const bool forced = work.terms.on_conflict == outputs::OnConflict::kForce;
+  put(STDERR_FILENO,
+      fmt::format("cloche: outputs: {} of {} paths are in conflict, so nothing is written; {}\n",
+                  proposal.count(Verdict::kConflict), proposal.items.size(),
+                  forced ? "--force replaces neither directories nor what is above a path" : work.conflict_hint));
   return kExitOutputs;
 }
 
