@@ -43,6 +43,10 @@ int tell_conflicts(const OutputsWork& work, const Proposal& proposal) {
   return kExitOutputs;
 }
 
+void tell_recovered(const std::string& what) {
+  if (!what.empty()) (void)complain({ErrorCode::kSystem, "target", 0, what, {}}, 0);
+}
+
 Status show(const OutputsWork& work, const Proposal& proposal, const std::vector<Output>& set) {
   if (!work.difference || work.quiet || work.json) return {};
   return outputs::show_difference(work.target.get(), proposal, set, work.look,
@@ -62,8 +66,8 @@ int tell(const OutputsWork& work, const Proposal& proposal, Done applied) {
 
 // What is there is read for the difference, so that comes first.
 Result<OutputsDone> carry_through(const OutputsWork& work, const std::vector<Output>& set) {
-  CLOCHE_TRY(recover_aloud(work.target.get()));
   CLOCHE_TRY_ASSIGN(const Proposal proposal, outputs::propose(work.target.get(), set, work.terms));
+  tell_recovered(proposal.recovered);
   CLOCHE_TRY(show(work, proposal, set));
   OutputsDone done{0, true, false};
   if (work.what == OutputsWork::Do::kApply && outputs::may_proceed(proposal, work.terms)) {
@@ -103,7 +107,7 @@ Result<outputs::Terms> read_terms(const Parsed& parsed) {
 
 Status recover_aloud(int target) {
   CLOCHE_TRY_ASSIGN(const std::string done, outputs::recover_target(target));
-  if (!done.empty()) (void)complain({ErrorCode::kSystem, "target", 0, done, {}}, 0);
+  tell_recovered(done);
   return {};
 }
 

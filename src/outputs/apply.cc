@@ -49,21 +49,6 @@ Result<Fd> open_target(const std::string& path) {
                                "the directory cannot be opened", "make it first, or name another"});
 }
 
-Result<std::string> recover_target(int root) {
-  CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root));
-  switch (recovered.outcome) {
-    case tree::Recovery::kNothing:
-      return std::string();
-    case tree::Recovery::kDiscarded:
-      return std::string("an application that was interrupted before it was decided has been tidied up");
-    case tree::Recovery::kFinished:
-      return std::string("an application that was interrupted has been finished");
-    case tree::Recovery::kRolledBack:
-      break;
-  }
-  return "an application that was interrupted has been undone: " + recovered.reason;
-}
-
 Status apply(int root, const Proposal& proposal, std::span<const Output> outputs, const Terms& terms,
              const Progress& progress) {
   if (!may_proceed(proposal, terms)) {
@@ -101,7 +86,7 @@ Result<std::vector<Managed>> managed_files(int root) {
   Target target(root);
   std::vector<Managed> list;
   for (auto& [path, owned] : file.manifest) {
-    const State state = target.judge(path, owned);
+    const State state = target.judge(path, owned).state;
     list.push_back({path, std::move(owned), state});
   }
   return list;

@@ -18,10 +18,6 @@ namespace cloche::outputs {
 // The directory itself and no link to it: a guest that may write beside it could otherwise choose another.
 Result<Fd> open_target(const std::string& path);
 
-// Ends what an interrupted application left in the target, before anything there is looked at. One sentence for people
-// about what was done; empty: there was nothing.
-Result<std::string> recover_target(int root);
-
 using Progress = std::function<void(std::string_view step)>;
 
 // Nothing is written where may_proceed() says no, nor where the target changed since the proposal was made.

@@ -124,6 +124,21 @@ TEST(ApplyOutputs, R4_ACrashNeverSeparatesFilesAndManifest) {
   EXPECT_GT(news, 3);
 }
 
+TEST(ApplyOutputs, R4_TheNextOneGoesOnFromWhereverACrashWas) {
+  const Scene scene;
+  for (int stop = 0;; ++stop) {
+    const TempTree tree(tree::quick_place());
+    hand_back(tree, scene.before, scene.terms);
+    if (scene.apply_until(tree, stop)) break;
+    const Outputs next{{"changed", "3"}, {"deep/new", "3"}};
+    const std::string done = hand_back(tree, next, scene.terms);
+    EXPECT_TRUE(done == "update changed, add deep/new, prune dropped, prune same" ||
+                done == "update changed, update deep/new, prune same")
+        << stop << ": " << done;
+    EXPECT_EQ(states(tree), "clean changed p, clean deep/new p") << stop;
+  }
+}
+
 TEST(ApplyOutputs, RecoveryIsSaidAloud) {
   const TempTree tree;
   EXPECT_EQ(*recover_target(tree.fd()), "");

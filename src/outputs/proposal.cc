@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "outputs/standing.h"
+#include "tree/apply.h"
 #include "tree/inspect.h"
 #include "tree/protected_names.h"
 
@@ -45,6 +46,7 @@ class Proposer {
       : target_(root), outputs_(outputs), terms_(terms) {}
 
   Result<Proposal> run() {
+    CLOCHE_TRY_ASSIGN(proposal_.recovered, recover_target(target_.root()));
     CLOCHE_TRY_ASSIGN(proposal_.current, load_manifest(target_.root()));
     proposal_.next = proposal_.current.manifest;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -53,7 +55,7 @@ class Proposer {
       note_owner(item, outputs_[i]);
       proposal_.items.push_back(std::move(item));
     }
-    CLOCHE_TRY(judge_the_rest());
+    judge_the_rest();
     return std::move(proposal_);
   }
 
@@ -68,18 +70,21 @@ class Proposer {
     const auto owned = proposal_.current.manifest.find(output.path);
     if (owned == proposal_.current.manifest.end()) {
       if (glance.kind) return conflict(std::move(item), output, glance, "a file that no producer owns is there");
-      return write(std::move(item), Verdict::kAdd, output, glance);
+      return write(std::move(item), Verdict::kAdd, output);
     }
     if (owned->second.producer != terms_.producer) {
       return conflict(std::move(item), output, glance, fmt::format("owned by {}", owned->second.producer));
     }
-    const State state = target_.judge(output.path, owned->second);
-    if (state != State::kClean) return conflict(std::move(item), output, glance, conflict_reason(state));
+    Standing standing = target_.judge(output.path, owned->second);
+    if (standing.state != State::kClean) {
+      return conflict(std::move(item), output, glance, conflict_reason(standing.state));
+    }
     if (same(output, owned->second)) {
       item.verdict = Verdict::kUnchanged;
       return item;
     }
-    return write(std::move(item), Verdict::kUpdate, output, glance);
+    item.before = std::move(standing.present);
+    return write(std::move(item), Verdict::kUpdate, output);
   }
 
   static bool same(const Output& output, const Owned& owned) {
@@ -95,28 +100,19 @@ class Proposer {
   Result<Item> conflict(Item item, const Output& output, const Glance& glance, std::string reason) {
     item.reason = std::move(reason);
     if (terms_.on_conflict != OnConflict::kForce) return item;
-    return write(std::move(item), Verdict::kTakeOver, output, glance);
-  }
-
-  // Against what is there at this moment: if that changes before it is applied, nothing is.
-  Result<Item> write(Item item, Verdict verdict, const Output& output, const Glance& glance) {
-    item.verdict = verdict;
     if (glance.kind) {
       CLOCHE_TRY_ASSIGN(item.before, tree::inspect(target_.root(), item.path));
     }
-    if (verdict == Verdict::kUpdate) CLOCHE_TRY(still_clean(item));
+    return write(std::move(item), Verdict::kTakeOver, output);
+  }
+
+  // Against item.before, which is what was looked at: if that changes before it is applied, nothing is.
+  Item write(Item item, Verdict verdict, const Output& output) const {
+    item.verdict = verdict;
     std::optional<mode_t> present;
     if (item.before && item.before->kind == tree::FileKind::kRegular) present = item.before->mode;
     item.after = tree::regular_state(output.body, mode_for(output, present, terms_.umask));
     return item;
-  }
-
-  // It was looked at twice; an edit in between must not become what is replaced.
-  Status still_clean(const Item& item) const {
-    const Owned& owned = proposal_.current.manifest.at(item.path);
-    if (item.before && item.before->kind == tree::FileKind::kRegular && item.before->digest == owned.digest) return {};
-    return fail(ErrorCode::kRefused, "outputs", "the target changes while it is looked at",
-                "try again when nothing writes to it");
   }
 
   void note_owner(const Item& item, const Output& output) {
@@ -126,12 +122,12 @@ class Proposer {
                                  item.after->mode, terms_.now,         false};
   }
 
-  Status judge_the_rest() {
+  void judge_the_rest() {
     std::set<std::string_view> handed;
     for (const Output& output : outputs_) handed.insert(output.path);
     for (const auto& [path, owned] : proposal_.current.manifest) {
       if (owned.producer != terms_.producer || handed.contains(path)) continue;
-      CLOCHE_TRY_ASSIGN(Item item, judge_stale(path, owned));
+      Item item = judge_stale(path, owned);
       if (item.verdict == Verdict::kStale) {
         proposal_.next[path].stale = true;
       } else {
@@ -139,24 +135,22 @@ class Proposer {
       }
       proposal_.items.push_back(std::move(item));
     }
-    return {};
   }
 
-  Result<Item> judge_stale(const std::string& path, const Owned& owned) {
+  Item judge_stale(const std::string& path, const Owned& owned) {
     Item item{path, Verdict::kStale, "not handed back any more", {}, {}, {}};
     if (terms_.on_stale == OnStale::kKeep) return item;
-    const State state = target_.judge(path, owned);
-    if (state == State::kMissing) {
+    Standing standing = target_.judge(path, owned);
+    const auto why = tree::why_protected(path, tree::FileKind::kRegular);
+    if (standing.state == State::kMissing) {
       item.verdict = Verdict::kForget;
-    } else if (state != State::kClean) {
-      item.reason = "not handed back any more, and kept: " + conflict_reason(state);
-    } else if (auto why = tree::why_protected(path, tree::FileKind::kRegular);
-               why && terms_.names != Protected::kAllow) {
+    } else if (standing.state != State::kClean) {
+      item.reason = "not handed back any more, and kept: " + conflict_reason(standing.state);
+    } else if (why && terms_.names != Protected::kAllow) {
       item.reason = fmt::format("not handed back any more, and kept: the name is protected, {}", *why);
     } else {
-      CLOCHE_TRY_ASSIGN(item.before, tree::inspect(target_.root(), path));
+      item.before = std::move(standing.present);
       item.verdict = Verdict::kPrune;
-      CLOCHE_TRY(still_clean(item));
     }
     return item;
   }
@@ -193,6 +187,21 @@ std::string_view to_string(Verdict verdict) {
 
 std::size_t Proposal::count(Verdict verdict) const {
   return static_cast<std::size_t>(std::ranges::count(items, verdict, &Item::verdict));
+}
+
+Result<std::string> recover_target(int root) {
+  CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root));
+  switch (recovered.outcome) {
+    case tree::Recovery::kNothing:
+      return std::string();
+    case tree::Recovery::kDiscarded:
+      return std::string("an application that was interrupted before it was decided has been tidied up");
+    case tree::Recovery::kFinished:
+      return std::string("an application that was interrupted has been finished");
+    case tree::Recovery::kRolledBack:
+      break;
+  }
+  return "an application that was interrupted has been undone: " + recovered.reason;
 }
 
 Result<Proposal> propose(int root, std::span<const Output> outputs, const Terms& terms) {

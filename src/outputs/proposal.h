@@ -71,11 +71,16 @@ struct Proposal {
   std::vector<Item> items;  // outputs in their order, then what was not handed back
   ManifestFile current;
   Manifest next;
+  std::string recovered;  // what an interrupted application had left and what became of it; empty: nothing
 
   std::size_t count(Verdict verdict) const;
 };
 
-// `root` is the target's directory.
+// Ends what an interrupted application left in the target. One sentence for people about what was done; empty: there
+// was nothing.
+Result<std::string> recover_target(int root);
+
+// `root` is the target's directory. It is recovered first, so that nothing half-done is looked at.
 Result<Proposal> propose(int root, std::span<const Output> outputs, const Terms& terms);
 
 // Whether applying would do anything: conflicts stop everything unless the terms say otherwise.

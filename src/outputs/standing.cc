@@ -73,18 +73,21 @@ Result<Glance> Target::glance(const std::string& path) {
   return glance;
 }
 
-State Target::judge(const std::string& path, const Owned& owned) {
+Standing Target::judge(const std::string& path, const Owned& owned) {
   const auto glance = this->glance(path);
-  if (!glance) return State::kUnreadable;
-  if (!glance->blocked.empty()) return State::kChangedKind;
-  if (!glance->kind) return State::kMissing;
-  if (*glance->kind != tree::FileKind::kRegular) return State::kChangedKind;
-  if (glance->size != owned.size || executable(glance->mode) != executable(owned.mode)) return State::kEdited;
-  const auto state = tree::inspect(root_, path);
-  if (!state) return State::kUnreadable;
-  if (!*state) return State::kMissing;
-  if ((*state)->kind != tree::FileKind::kRegular) return State::kChangedKind;
-  return (*state)->digest == owned.digest && (*state)->size == owned.size ? State::kClean : State::kEdited;
+  if (!glance) return {State::kUnreadable, {}};
+  if (!glance->blocked.empty()) return {State::kChangedKind, {}};
+  if (!glance->kind) return {State::kMissing, {}};
+  if (*glance->kind != tree::FileKind::kRegular) return {State::kChangedKind, {}};
+  if (glance->size != owned.size) return {State::kEdited, {}};
+  auto state = tree::inspect(root_, path);
+  if (!state) return {State::kUnreadable, {}};
+  if (!*state) return {State::kMissing, {}};
+  if ((*state)->kind != tree::FileKind::kRegular) return {State::kChangedKind, {}};
+  const bool clean = (*state)->digest == owned.digest && (*state)->size == owned.size &&
+                     executable((*state)->mode) == executable(owned.mode);
+  if (!clean) return {State::kEdited, {}};
+  return {State::kClean, *std::move(state)};
 }
 
 }  // namespace cloche::outputs

@@ -31,6 +31,11 @@ struct Glance {
   std::string blocked;  // why nothing can be there: something above it is no directory
 };
 
+struct Standing {
+  State state = State::kUnreadable;
+  std::optional<tree::FileState> present;  // of a clean file: the very state that was found clean
+};
+
 class Target {
  public:
   explicit Target(int root) : root_(root) {}
@@ -38,7 +43,7 @@ class Target {
   int root() const { return root_; }
   Result<Glance> glance(const std::string& path);
   // Reads the content only if its size is the one that was written.
-  State judge(const std::string& path, const Owned& owned);
+  Standing judge(const std::string& path, const Owned& owned);
 
  private:
   Result<std::optional<tree::FileKind>> parent_kind(const std::string& path);
