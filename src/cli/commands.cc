@@ -29,6 +29,7 @@ constexpr auto kRunExamples = std::to_array<Text>({
     "cloche run --workspace . -- make            # changes are a proposal: cloche diff last; cloche apply last",
     "cloche run --put in.csv:in.csv --get out.csv:out.csv script.py",
     "cloche run --tty -- bash                    # an interactive shell in a cell",
+    "cloche run --outputs site --producer docs --apply make_docs.py",
 });
 constexpr auto kPlanUsages =
     std::to_array<Text>({"plan [options] SCRIPT [argument…]", "plan [options] -- COMMAND [argument…]"});
@@ -54,6 +55,16 @@ constexpr auto kKeeperExamples = std::to_array<Text>({
     "cloche keeper start; cloche run -- echo fast",
     "cloche keeper start --parked 8 --idle 1h",
     "cloche keeper status",
+});
+constexpr auto kOutputsUsages =
+    std::to_array<Text>({"outputs diff|apply --into DIR --producer NAME [options] FILE|RUN|-",
+                         "outputs status DIR [--json]", "outputs forget DIR PATH…"});
+constexpr auto kOutputsExamples = std::to_array<Text>({
+    "cloche outputs diff --into site --producer docs-plugin outputs.json",
+    "cloche outputs apply --into site --producer docs-plugin --prune outputs.json",
+    "cloche outputs apply --into site --producer docs-plugin last",
+    "cloche outputs status site                  # who owns what, and what was edited since",
+    "cloche outputs forget site index.html       # from now on it is yours",
 });
 constexpr auto kPsUsages = std::to_array<Text>({"ps [--all] [--json]"});
 constexpr auto kPsExamples = std::to_array<Text>({
@@ -95,7 +106,9 @@ constexpr Text kRunText =
     "read-only, and what the policy grants. The guest's stdout and stderr are passed on as they come. Everything "
     "after the script's name, or after --, belongs to the guest and is never an option of cloche.\n"
     "Exit code: the guest's own; 128 + signal if it died of one; 2 wrong command line; 124 wall-clock limit; 125 "
-    "cloche failed; 126 refused, nothing was run; 130 cancelled; 137 killed by a limit or by the filter. SIGINT, "
+    "cloche failed; 126 refused, nothing was run; 130 cancelled; 137 killed by a limit or by the filter; with "
+    "--outputs 1 "
+    "when the guest ended with 0 and its outputs were refused. SIGINT, "
     "SIGTERM "
     "and SIGHUP cancel: the guest gets SIGTERM and, after the grace period or a second signal, SIGKILL.\n"
     "Later wins: preset or policy file, then CLOCHE_… variables (CLOCHE_LIMITS_PIDS=32), then flags. Ceilings are "
@@ -104,6 +117,15 @@ constexpr Text kPlanText =
     "Shows what `run` with the same words would do, step by step and with the guarantee that each step serves, and "
     "does nothing of it. Exit code 126 when it would be refused.";
 
+constexpr Text kOutputsText =
+    "A plugin hands back files as a JSON document and never writes itself. The document is checked as a whole, every "
+    "path has one owner, and all of it is applied or nothing. A file that a person edited, that another producer owns "
+    "or that nobody handed back is left alone, and stops everything unless an option says otherwise. Who owns what is "
+    "in .cloche-outputs.json at the top of the target. RUN is a run of `cloche run --outputs`; a file of that name "
+    "comes first.\n"
+    "Exit code: 0 done; 1 conflicts, or a document, manifest or target that breaks a rule: nothing was changed; 2 "
+    "wrong "
+    "command line; 125 cloche or the kernel failed.";
 constexpr Text kPsText =
     "Lists the runs of `cloche run` of this user: those that run now, with --all also those that are over (their "
     "outcome) and those that crashed (cloche itself was killed). Records lie in CLOCHE_STATE_DIR, else in "
@@ -155,13 +177,14 @@ struct Book {
   std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
   std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
+  std::array<Section, 1> outputs{{{"Options", kOutputsOptions}}};
   std::array<Section, 1> ps{{{"Options", kPsOptions}}};
   std::array<Section, 1> gc{{{"Options", kGcOptions}}};
   std::array<Section, 1> diff{{{"Options", kDiffOptions}}};
   std::array<Section, 1> apply{{{"Options", kApplyOptions}}};
   std::array<Section, 1> discard{{{"Options", kDiscardOptions}}};
   std::array<Section, 1> artifacts{{{"Options", kArtifactsOptions}}};
-  std::array<Command, 13> commands{{
+  std::array<Command, 14> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -180,6 +203,8 @@ struct Book {
        "ends when nobody asked it for a while. It listens in the user's runtime directory (CLOCHE_KEEPER_DIR names "
        "another). Exit code 1 of status: none runs.",
        keeper, kKeeperExamples, keeper_command},
+      {"outputs", "apply what a plugin handed back, and show who owns what", kOutputsUsages, kOutputsText, outputs,
+       kOutputsExamples, outputs_command},
       {"ps", "list the runs", kPsUsages, kPsText, ps, kPsExamples, ps_command},
       {"gc", "remove records of runs that are over", kGcUsages, kGcText, gc, kGcExamples, gc_command},
       {"diff", "show what a run did to its workspace", kDiffUsages, kDiffText, diff, kDiffExamples, diff_command},
@@ -223,7 +248,7 @@ std::string overview() {
 }
 
 std::unexpected<Error> no_such_command(std::string_view name) {
-  std::array<std::string_view, 12> names;
+  std::array<std::string_view, 14> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
   return fail(

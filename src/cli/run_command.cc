@@ -9,6 +9,7 @@
 #include "cli/report_file.h"
 #include "cli/file_traffic.h"
 #include "cli/run_options.h"
+#include "cli/run_outputs.h"
 #include "cli/run_record.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
@@ -48,31 +49,39 @@ Result<KeeperUse> choose_keeper(const Parsed& parsed) {
   return fail(ErrorCode::kInvalidInput, "--keeper", "'" + when + "' is none of auto, never, always");
 }
 
+// What a run leaves besides its report.
+struct Beside {
+  RunRecord record;
+  std::optional<RunOutputs> outputs;
+  std::optional<FileTraffic> files;
+};
+
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
-                         HeadStart head, Clock::time_point asked, const Fd& cancel, RunRecord& record, FileTraffic& files) {
+                         HeadStart head, Clock::time_point asked, const Fd& cancel, Beside& beside) {
   const HostFacts host = probe_for(policy, request.home);
   RunWiring wiring;
-  files.wire(wiring);
+  beside.files->wire(wiring);
   wiring.asked = asked;
   wiring.cancel_fd = cancel.get();
-  wiring.on_started = [&record] { (void)record.begin(RunRecord::Need::kNone); };
+  wiring.on_started = [&beside] { (void)beside.record.begin(RunRecord::Need::kNone); };
   if (!voice.json) {
     wiring.out_fd = STDOUT_FILENO;
     wiring.err_fd = STDERR_FILENO;
   }
+  if (beside.outputs) wiring.out_fd = beside.outputs->collect_fd();
   if (parsed.has("--stdin")) wiring.stdin_fd = STDIN_FILENO;
-  if (!request.tty) return run(policy, request, host, std::move(wiring), std::move(head), files.keep());
+  if (!request.tty) return run(policy, request, host, std::move(wiring), std::move(head), beside.files->keep());
 
   CLOCHE_TRY_ASSIGN(const Fd resize, resize_signal());
   CLOCHE_TRY_ASSIGN(const RawTerminal raw, RawTerminal::enter(STDIN_FILENO));
   wiring.stdin_fd = STDIN_FILENO;
   wiring.terminal_fd = STDIN_FILENO;
   wiring.resize_fd = resize.get();
-  return run(policy, request, host, std::move(wiring), std::move(head), files.keep());
+  return run(policy, request, host, std::move(wiring), std::move(head), beside.files->keep());
 }
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
-Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record, Status& kept) {
+Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   const Environment env = read_environment();
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
@@ -99,16 +108,21 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, RunRecord& record,
   auto id = make_run_id();
   if (!id) return refusal(*wanted, policy, id.error());
   wanted->id = std::move(*id);
-  record.arm(env, wanted->id, policy);
-  auto files = FileTraffic::prepare(args, policy, *wanted, record);
+  beside.record.arm(env, wanted->id, policy);
+  if (beside.outputs && beside.outputs->needs_record()) {
+    if (auto begun = beside.record.begin(RunRecord::Need::kMust); !begun) {
+      return refusal(*wanted, policy, begun.error());
+    }
+  }
+  auto files = FileTraffic::prepare(args, policy, *wanted, beside.record);
   if (!files) return refusal(*wanted, policy, files.error());
-  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, record, *files);
-  kept = files->problem();
+  beside.files = std::move(*files);
+  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, beside);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }
 
 // What a list of runs says about it, and what a collection spares for a while.
-std::vector<std::string> kept_by(const Report& report) {
+std::vector<std::string> kept_by(const Report& report, const RunOutputs::Done& handed) {
   std::vector<std::string> out;
   for (const WorkspaceChanges& changes : report.workspaces) {
     if (changes.added + changes.modified + changes.deleted == 0) continue;
@@ -116,6 +130,7 @@ std::vector<std::string> kept_by(const Report& report) {
     break;
   }
   if (!report.outputs.empty()) out.emplace_back("artifacts");
+  if (handed.kept) out.emplace_back("outputs");
   return out;
 }
 
@@ -150,14 +165,18 @@ int run_command(Words words) {
     if (!prepared) return usage_error(prepared.error(), "run");
     file = std::move(*prepared);
   }
+  auto outputs = RunOutputs::prepare(args->parsed, voice->render.colour);
+  if (!outputs) return usage_error(outputs.error(), "run");
   ignore_broken_pipes();
 
-  RunRecord record(args->parsed);
-  Status kept;
-  const Report report = run_or_refuse(*args, *voice, record, kept);
+  Beside beside{RunRecord(args->parsed), std::move(*outputs), std::nullopt};
+  const Report report = run_or_refuse(*args, *voice, beside);
 
-  int code = kept ? exit_code(report.outcome) : complain(kept.error(), kExitFailed);
-  const std::string json = file || voice->json || record.armed() ? to_json(report) : std::string();
+  RunOutputs::Done handed{exit_code(report.outcome), false};
+  if (beside.outputs) handed = beside.outputs->finish(report, beside.record.record());
+  int code = handed.exit_code;
+  if (beside.files && !beside.files->problem()) code = complain(beside.files->problem().error(), kExitFailed);
+  const std::string json = file || voice->json || beside.record.armed() ? to_json(report) : std::string();
   if (file || voice->json) {
     if (voice->json && !put(STDOUT_FILENO, json)) code = kExitFailed;
     if (file) {
@@ -166,7 +185,7 @@ int run_command(Words words) {
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   tell(report, *voice);
-  if (Status written = record.finish(report, json, kept_by(report)); !written) {
+  if (Status written = beside.record.finish(report, json, kept_by(report, handed)); !written) {
     code = complain(written.error(), kExitFailed);
   }
   return code;

@@ -74,6 +74,9 @@ constexpr auto kProgram = std::to_array<OptionSpec>({
     {"--lang", 'l', "NAME", "Language of the script: python, node, sh, bash, ruby, perl, lua"},
     {"--stdin", 'i', {}, "Connects our standard input; without it the guest reads end-of-file"},
     {"--tty", 't', {}, "Gives the guest a terminal of its own, connected to ours"},
+    {"--outputs", 0, "DIR", "The guest's stdout is a document of files for DIR; see cloche help outputs"},
+    {"--producer", 0, "NAME", "With --outputs: who hands them back"},
+    {"--apply", 0, {}, "With --outputs: writes them; without it they are shown, and kept with the run"},
 });
 
 constexpr auto kOutput = std::to_array<OptionSpec>({

@@ -68,6 +68,7 @@ constexpr Rule kRules[] = {
     {{".emacs.d"}, Reach::kBelow, kEditor},
     {{".dir-locals.el"}, Reach::kItself, kEditor},
     {{".dir-locals-2.el"}, Reach::kItself, kEditor},
+    {{".cloche-outputs.json"}, Reach::kItself, "it says which files plugins may replace"},
     {{"crontab"}, Reach::kItself, kCron},
     {{".crontab"}, Reach::kItself, kCron},
     {{"crontabs"}, Reach::kBelow, kCron},

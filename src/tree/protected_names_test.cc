@@ -23,6 +23,7 @@ TEST(ProtectedNames, WhatRunsByItselfIsProtectedAtAnyDepth) {
                            ".git/worktrees/w/config.worktree",
                            ".git/commondir",
                            ".git",
+                           ".cloche-outputs.json",
                            ".bashrc",
                            ".bash_profile",
                            ".profile",

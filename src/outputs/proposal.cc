@@ -1,0 +1,216 @@
+#include "outputs/proposal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "outputs/standing.h"
+#include "tree/apply.h"
+#include "tree/inspect.h"
+#include "tree/protected_names.h"
+
+namespace cloche::outputs {
+namespace {
+
+constexpr mode_t kFile = 0666;
+constexpr mode_t kProgram = 0777;
+
+std::string conflict_reason(State state) {
+  switch (state) {
+    case State::kEdited:
+      return "edited by hand since it was written";
+    case State::kMissing:
+      return "removed by hand since it was written";
+    case State::kChangedKind:
+      return "replaced by something that is no file";
+    case State::kUnreadable:
+      return "it cannot be read, so nobody knows whether it was edited";
+    case State::kClean:
+      break;
+  }
+  return {};
+}
+
+// Who may read and write a file that is there stays as it is: a person may have closed it to others.
+mode_t mode_for(const Output& output, std::optional<mode_t> present, mode_t umask) {
+  if (!present) return (output.executable ? kProgram : kFile) & ~umask;
+  const mode_t readable = *present & kFile;
+  return output.executable ? readable | ((*present & 0444) >> 2) | 0100 : readable;
+}
+
+class Proposer {
+ public:
+  Proposer(int root, std::span<const Output> outputs, const Terms& terms)
+      : target_(root), outputs_(outputs), terms_(terms) {}
+
+  Result<Proposal> run() {
+    CLOCHE_TRY_ASSIGN(proposal_.recovered, recover_target(target_.root()));
+    CLOCHE_TRY_ASSIGN(proposal_.current, load_manifest(target_.root()));
+    proposal_.next = proposal_.current.manifest;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      CLOCHE_TRY_ASSIGN(Item item, judge_output(outputs_[i]));
+      item.output = i;
+      note_owner(item, outputs_[i]);
+      proposal_.items.push_back(std::move(item));
+    }
+    judge_the_rest();
+    return std::move(proposal_);
+  }
+
+ private:
+  Result<Item> judge_output(const Output& output) {
+    Item item{output.path, Verdict::kConflict, {}, {}, {}, {}};
+    CLOCHE_TRY_ASSIGN(const Glance glance, target_.glance(output.path));
+    // Neither is ever overridden: what lies in a directory, or behind a link, was not looked at.
+    if (!glance.blocked.empty()) return blocked(std::move(item), glance.blocked + " and not a directory");
+    if (glance.kind == tree::FileKind::kDirectory) return blocked(std::move(item), "a directory is there");
+
+    const auto owned = proposal_.current.manifest.find(output.path);
+    if (owned == proposal_.current.manifest.end()) {
+      if (glance.kind) return conflict(std::move(item), output, glance, "a file that no producer owns is there");
+      return write(std::move(item), Verdict::kAdd, output);
+    }
+    if (owned->second.producer != terms_.producer) {
+      return conflict(std::move(item), output, glance, fmt::format("owned by {}", owned->second.producer));
+    }
+    Standing standing = target_.judge(output.path, owned->second);
+    if (standing.state != State::kClean) {
+      return conflict(std::move(item), output, glance, conflict_reason(standing.state));
+    }
+    if (same(output, owned->second)) {
+      item.verdict = Verdict::kUnchanged;
+      return item;
+    }
+    item.before = std::move(standing.present);
+    return write(std::move(item), Verdict::kUpdate, output);
+  }
+
+  static bool same(const Output& output, const Owned& owned) {
+    return output.executable == executable(owned.mode) && output.body.size() == owned.size &&
+           sys::sha256(output.body) == owned.digest;
+  }
+
+  static Item blocked(Item item, std::string reason) {
+    item.reason = std::move(reason);
+    return item;
+  }
+
+  Result<Item> conflict(Item item, const Output& output, const Glance& glance, std::string reason) {
+    item.reason = std::move(reason);
+    if (terms_.on_conflict != OnConflict::kForce) return item;
+    if (glance.kind) {
+      CLOCHE_TRY_ASSIGN(item.before, tree::inspect(target_.root(), item.path));
+    }
+    return write(std::move(item), Verdict::kTakeOver, output);
+  }
+
+  // Against item.before, which is what was looked at: if that changes before it is applied, nothing is.
+  Item write(Item item, Verdict verdict, const Output& output) const {
+    item.verdict = verdict;
+    std::optional<mode_t> present;
+    if (item.before && item.before->kind == tree::FileKind::kRegular) present = item.before->mode;
+    item.after = tree::regular_state(output.body, mode_for(output, present, terms_.umask));
+    return item;
+  }
+
+  void note_owner(const Item& item, const Output& output) {
+    if (item.verdict == Verdict::kUnchanged) proposal_.next[item.path].stale = false;
+    if (!item.after) return;
+    proposal_.next[item.path] = {terms_.producer,  item.after->digest, output.body.size(),
+                                 item.after->mode, terms_.now,         false};
+  }
+
+  void judge_the_rest() {
+    std::set<std::string_view> handed;
+    for (const Output& output : outputs_) handed.insert(output.path);
+    for (const auto& [path, owned] : proposal_.current.manifest) {
+      if (owned.producer != terms_.producer || handed.contains(path)) continue;
+      Item item = judge_stale(path, owned);
+      if (item.verdict == Verdict::kStale) {
+        proposal_.next[path].stale = true;
+      } else {
+        proposal_.next.erase(path);
+      }
+      proposal_.items.push_back(std::move(item));
+    }
+  }
+
+  Item judge_stale(const std::string& path, const Owned& owned) {
+    Item item{path, Verdict::kStale, "not handed back any more", {}, {}, {}};
+    if (terms_.on_stale == OnStale::kKeep) return item;
+    Standing standing = target_.judge(path, owned);
+    const auto why = tree::why_protected(path, tree::FileKind::kRegular);
+    if (standing.state == State::kMissing) {
+      item.verdict = Verdict::kForget;
+    } else if (standing.state != State::kClean) {
+      item.reason = "not handed back any more, and kept: " + conflict_reason(standing.state);
+    } else if (why && terms_.names != Protected::kAllow) {
+      item.reason = fmt::format("not handed back any more, and kept: the name is protected, {}", *why);
+    } else {
+      item.before = std::move(standing.present);
+      item.verdict = Verdict::kPrune;
+    }
+    return item;
+  }
+
+  Target target_;
+  std::span<const Output> outputs_;
+  const Terms& terms_;
+  Proposal proposal_;
+};
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAdd:
+      return "add";
+    case Verdict::kUpdate:
+      return "update";
+    case Verdict::kTakeOver:
+      return "take over";
+    case Verdict::kUnchanged:
+      return "unchanged";
+    case Verdict::kConflict:
+      return "conflict";
+    case Verdict::kPrune:
+      return "prune";
+    case Verdict::kForget:
+      return "forget";
+    case Verdict::kStale:
+      break;
+  }
+  return "stale";
+}
+
+std::size_t Proposal::count(Verdict verdict) const {
+  return static_cast<std::size_t>(std::ranges::count(items, verdict, &Item::verdict));
+}
+
+Result<std::string> recover_target(int root) {
+  CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root));
+  switch (recovered.outcome) {
+    case tree::Recovery::kNothing:
+      return std::string();
+    case tree::Recovery::kDiscarded:
+      return std::string("an application that was interrupted before it was decided has been tidied up");
+    case tree::Recovery::kFinished:
+      return std::string("an application that was interrupted has been finished");
+    case tree::Recovery::kRolledBack:
+      break;
+  }
+  return "an application that was interrupted has been undone: " + recovered.reason;
+}
+
+Result<Proposal> propose(int root, std::span<const Output> outputs, const Terms& terms) {
+  CLOCHE_TRY(check_producer(terms.producer));
+  return Proposer(root, outputs, terms).run();
+}
+
+bool may_proceed(const Proposal& proposal, const Terms& terms) {
+  return terms.on_conflict == OnConflict::kSkip || proposal.count(Verdict::kConflict) == 0;
+}
+
+}  // namespace cloche::outputs
