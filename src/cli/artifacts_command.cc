@@ -14,8 +14,8 @@
 #include "report/json.h"
 #include "report/json_writer.h"
 #include "report/text.h"
-#include "store/run_directory.h"
 #include "store/files.h"
+#include "store/run_directory.h"
 #include "store/run_file.h"
 #include "sys/file.h"
 #include "tree/apply.h"
@@ -117,8 +117,7 @@ std::string as_json(const std::string& id, const std::vector<Artifact>& artifact
 
 Status show_or_write(const Parsed& parsed) {
   CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));
-  CLOCHE_TRY_ASSIGN(const store::RunDirectory run,
-                    store::find_run(place, parsed.operands.front(), store::Use::kRead));
+  CLOCHE_TRY_ASSIGN(const store::RunDirectory run, store::find_run(place, parsed.operands.front(), store::Use::kRead));
   CLOCHE_TRY_ASSIGN(const std::string text, store::read_in(run.fd(), store::kReportFile, kReportLimit));
   CLOCHE_TRY_ASSIGN(const Report report, from_json(text));
   if (parsed.has("--to")) {

@@ -162,7 +162,8 @@ constexpr Text kDiscardText =
     "Removes what is kept of the run's changes, without asking; the workspace is not touched. The run's report stays.";
 
 constexpr Text kArtifactsText =
-    "Lists the files that `run --artifact` kept: digest, size, type and the path in the cell. With --to they are written "
+    "Lists the files that `run --artifact` kept: digest, size, type and the path in the cell. With --to they are "
+    "written "
     "into a directory, all of them or none, never through a link.\n"
     "Exit code: 0; 2 wrong command line; 125 cloche failed; 126 no such run, or a file is in the way.";
 

@@ -23,10 +23,10 @@ Status check_apart(const std::string& kept, const std::vector<std::string>& work
 }  // namespace
 
 Result<FileTraffic> FileTraffic::prepare(const RunArgs& args, const Policy& policy, const Request& request,
-                                   RunRecord& record) {
+                                         RunRecord& record) {
   FileTraffic out;
-  out.progress_ = std::make_shared<Ticker>(
-      "copying", args.parsed.has("--quiet") ? Ticker::Voice::kQuiet : Ticker::Voice::kSpeak);
+  out.progress_ =
+      std::make_shared<Ticker>("copying", args.parsed.has("--quiet") ? Ticker::Voice::kQuiet : Ticker::Voice::kSpeak);
   const std::string place = starting_place(policy, request.home);
   for (const std::string& pattern : args.artifacts) {
     out.keeping_->artifacts.push_back(pattern.starts_with('/') ? pattern : place + "/" + pattern);

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/result.h"
-#include "cli/ticker.h"
 #include "cli/run_options.h"
 #include "cli/run_record.h"
+#include "cli/ticker.h"
 #include "engine/engine.h"
 #include "engine/keep.h"
 
@@ -15,7 +15,8 @@ namespace cloche::cli {
 class FileTraffic {
  public:
   // Opens what the guest must not be able to redirect, and the run's directory where something will be kept.
-  static Result<FileTraffic> prepare(const RunArgs& args, const Policy& policy, const Request& request, RunRecord& record);
+  static Result<FileTraffic> prepare(const RunArgs& args, const Policy& policy, const Request& request,
+                                     RunRecord& record);
 
   void wire(RunWiring& wiring);
   Keep keep();

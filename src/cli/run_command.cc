@@ -6,8 +6,8 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/report_file.h"
 #include "cli/file_traffic.h"
+#include "cli/report_file.h"
 #include "cli/run_options.h"
 #include "cli/run_outputs.h"
 #include "cli/run_record.h"

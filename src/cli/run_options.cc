@@ -122,7 +122,8 @@ Result<std::pair<std::string, std::string>> split_pair(const Given& given, std::
 }
 
 bool climbs(std::string_view path) {
-  return path == ".." || path.starts_with("../") || path.ends_with("/..") || path.find("/../") != std::string_view::npos;
+  return path == ".." || path.starts_with("../") || path.ends_with("/..") ||
+         path.find("/../") != std::string_view::npos;
 }
 
 // The cell's half of --put and --get. The host's half may contain colons, so the cell's does not.
@@ -138,7 +139,8 @@ Result<std::string> path_in_cell(const Given& given, std::string_view text) {
 Result<std::pair<std::string, std::string>> split_put(const Given& given) {
   const std::size_t colon = given.value.rfind(':');
   if (colon == std::string::npos || colon == 0) {
-    return usage("--put", fmt::format("{} is not HOST:GUEST", shown_text(given.value)), "write --put data.csv:/work/data.csv");
+    return usage("--put", fmt::format("{} is not HOST:GUEST", shown_text(given.value)),
+                 "write --put data.csv:/work/data.csv");
   }
   Given host = given;
   host.value = given.value.substr(0, colon);
@@ -150,7 +152,8 @@ Result<std::pair<std::string, std::string>> split_put(const Given& given) {
 Result<std::pair<std::string, std::string>> split_get(const Given& given) {
   const std::size_t colon = given.value.find(':');
   if (colon == std::string::npos || colon + 1 == given.value.size()) {
-    return usage("--get", fmt::format("{} is not GUEST:HOST", shown_text(given.value)), "write --get /work/out.csv:out.csv");
+    return usage("--get", fmt::format("{} is not GUEST:HOST", shown_text(given.value)),
+                 "write --get /work/out.csv:out.csv");
   }
   CLOCHE_TRY_ASSIGN(std::string from, path_in_cell(given, std::string_view(given.value).substr(0, colon)));
   std::error_code error;
@@ -172,9 +175,9 @@ Status read_lists(RunArgs& args) {
     const std::string_view name = given.spec->name;
     // Tried on a policy that is thrown away: a bad value is a mistake of the command line, wherever it would end up.
     CLOCHE_TRY(set_by_flag(scratch, given));
-    auto* const list = name == "--read"    ? &args.read
-                       : name == "--write" ? &args.write
-                       : name == "--exec"  ? &args.exec
+    auto* const list = name == "--read"        ? &args.read
+                       : name == "--write"     ? &args.write
+                       : name == "--exec"      ? &args.exec
                        : name == "--workspace" ? &args.workspaces
                                                : nullptr;
     if (list != nullptr) {

@@ -54,9 +54,9 @@ HeadStart begin_early(const KeeperUse& keeper);
 // What a guest wrote, after its end.
 struct Leftovers {
   Fd scratch;
-  std::vector<Fd> roots;   // the workspaces on the host, in the order of the plan
-  timespec started{};      // before the first process, in the clock of file times
-  timespec copied{};       // when copies were complete
+  std::vector<Fd> roots;  // the workspaces on the host, in the order of the plan
+  timespec started{};     // before the first process, in the clock of file times
+  timespec copied{};      // when copies were complete
 };
 // Called when the guest is gone, before the report is given out; may add to it.
 using Keep = std::function<void(const Plan& plan, const Leftovers& left, Report& report)>;

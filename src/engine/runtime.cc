@@ -102,7 +102,8 @@ struct Runtime::State {
   WorkspaceThreads workspaces;
 
   static bool is_program(const Job& job) {
-    return job.policy.value().workspace.path.empty() && job.request.language.empty() && job.request.script.empty() && !job.request.argv.empty();
+    return job.policy.value().workspace.path.empty() && job.request.language.empty() && job.request.script.empty() &&
+           !job.request.argv.empty();
   }
   void loop();
   void launch(Supervisor& supervisor, Job job);

@@ -19,8 +19,8 @@ Report run_with_workspaces(const Policy& policy, const Request& request, HostFac
   pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
   auto place = store::find_place(request.env);
   if (!place) return refusal(request, policy, place.error());
-  auto record = store::Record::begin(
-      *place, request.id, {request.argv, policy.name, std::string(to_string(policy.tier)), {"workspace"}});
+  auto record = store::Record::begin(*place, request.id,
+                                     {request.argv, policy.name, std::string(to_string(policy.tier)), {"workspace"}});
   if (!record) return refusal(request, policy, record.error());
   complete_facts(host, policy, request.home);
   HeadStart head;

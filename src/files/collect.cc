@@ -183,7 +183,8 @@ class Fetcher {
 const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string& path) {
   for (const GuestPlace& place : places) {
     if (path == place.path) return &place;
-    if (path.size() > place.path.size() && path.starts_with(place.path) && path[place.path.size()] == '/') return &place;
+    if (path.size() > place.path.size() && path.starts_with(place.path) && path[place.path.size()] == '/')
+      return &place;
   }
   return nullptr;
 }

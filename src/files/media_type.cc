@@ -35,10 +35,18 @@ constexpr auto kByContent = std::to_array<Known>({
 });
 
 constexpr auto kByName = std::to_array<Known>({
-    {".json", "application/json"}, {".html", "text/html"},       {".htm", "text/html"},
-    {".csv", "text/csv"},          {".md", "text/markdown"},     {".svg", "image/svg+xml"},
-    {".xml", "application/xml"},   {".css", "text/css"},         {".js", "text/javascript"},
-    {".yaml", "application/yaml"}, {".yml", "application/yaml"}, {".toml", "application/toml"},
+    {".json", "application/json"},
+    {".html", "text/html"},
+    {".htm", "text/html"},
+    {".csv", "text/csv"},
+    {".md", "text/markdown"},
+    {".svg", "image/svg+xml"},
+    {".xml", "application/xml"},
+    {".css", "text/css"},
+    {".js", "text/javascript"},
+    {".yaml", "application/yaml"},
+    {".yml", "application/yaml"},
+    {".toml", "application/toml"},
 });
 
 }  // namespace

@@ -115,8 +115,9 @@ TEST(FilterContainment, C35_DeniesTheWholeMountFamily) {
 TEST(FilterContainment, C39_MakesNamedPipesAndNoOtherNode) {
   for (const Case& c : every_case()) {
     for (const std::uint64_t high : kGarbage) {
-      for (const std::uint64_t mode : {S_IFCHR | 0666, S_IFBLK | 0666, S_IFCHR | 0, S_IFREG | 0644, S_IFSOCK | 0644, 0644,
-                                       S_IFIFO | S_ISUID | 0644, S_IFIFO | S_ISGID, S_IFDIR | 0755, S_IFLNK | 0777}) {
+      for (const std::uint64_t mode :
+           {S_IFCHR | 0666, S_IFBLK | 0666, S_IFCHR | 0, S_IFREG | 0644, S_IFSOCK | 0644, 0644,
+            S_IFIFO | S_ISUID | 0644, S_IFIFO | S_ISGID, S_IFDIR | 0755, S_IFLNK | 0777}) {
         EXPECT_EQ(c.judge("mknodat", {3, 0, high | mode, 0}), failing(EPERM)) << mode;
         if (c.arch != AUDIT_ARCH_X86_64) continue;
         EXPECT_EQ(c.judge("mknod", {0, high | mode, 0}), failing(EPERM)) << mode;

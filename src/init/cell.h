@@ -54,7 +54,7 @@ struct Cell {
   char parent_path[256] = {};  // the directory that was last worked in, and its descriptor
   int parent_fd = -1;
   bool parent_is_ours = false;
-  uint32_t probe = 0;  // wire::ProbeBits
+  uint32_t probe = 0;      // wire::ProbeBits
   uint64_t copied_at = 0;  // when the last copy was complete, in the clock of file times
   Stopwatch watch;
 };

@@ -139,8 +139,8 @@ int copy_entries(Copy& copy, int from, int to, int depth) {
   }
 }
 
-int copy_directory(Copy& copy, int from_dir, const char* from_name, int to_dir, const char* name,
-                   const struct stat& st, int depth) {
+int copy_directory(Copy& copy, int from_dir, const char* from_name, int to_dir, const char* name, const struct stat& st,
+                   int depth) {
   if (depth > kDeepest) return ENAMETOOLONG;
   const int from = openat(from_dir, from_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   const bool kept = from < 0 && is_kept_from_us(errno);

@@ -13,8 +13,8 @@ std::optional<std::vector<std::string>> sources_of(const Wish& wish) {
   wire::SpecHeader header{};
   if (spec.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, spec.data(), sizeof header);
-  if (header.magic != wire::kMagic || header.total_size != spec.size() || header.leased != 1 || header.tty != 0 || header.hand_over != 0 ||
-      header.area_offset > spec.size() || header.area_offset < sizeof header ||
+  if (header.magic != wire::kMagic || header.total_size != spec.size() || header.leased != 1 || header.tty != 0 ||
+      header.hand_over != 0 || header.area_offset > spec.size() || header.area_offset < sizeof header ||
       header.step_count > (header.area_offset - sizeof header) / sizeof(wire::Step)) {
     return std::nullopt;
   }

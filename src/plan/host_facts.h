@@ -42,8 +42,8 @@ bool kernel_at_least(std::string_view release, unsigned major, unsigned minor);
 // What is known of a directory that is to be a workspace.
 struct WorkspaceFacts {
   std::string path;
-  std::string no_overlay;       // why overlayfs cannot serve it, or empty
-  std::uint64_t bytes = 0;      // of its files, where it would be copied
+  std::string no_overlay;   // why overlayfs cannot serve it, or empty
+  std::uint64_t bytes = 0;  // of its files, where it would be copied
   std::uint64_t entries = 0;
   bool operator==(const WorkspaceFacts&) const = default;
 };

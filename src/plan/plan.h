@@ -52,9 +52,9 @@ struct HostMount {
 
 // A directory of the host under something that takes the guest's changes.
 struct Workspace {
-  std::string path;     // of the host and in the cell
-  std::string scratch;  // name of what takes the changes, in the scratch
-  bool copied = false;  // a copy lies there; else overlayfs has its upper directory there
+  std::string path;                  // of the host and in the cell
+  std::string scratch;               // name of what takes the changes, in the scratch
+  bool copied = false;               // a copy lies there; else overlayfs has its upper directory there
   std::vector<std::string> covered;  // paths of grants inside, relative to it: not part of it
   bool operator==(const Workspace&) const = default;
 };
@@ -73,11 +73,11 @@ struct Plan {
   bool own_host_uid = false;  // root engine: the guest gets a host uid of its own
   std::vector<Step> steps;
   std::vector<CgroupSetting> cgroup;
-  std::vector<std::string> grants;      // host paths; none may lead through a symbolic link
-  std::vector<HostMount> host_mounts;   // index = y of kBindFd
+  std::vector<std::string> grants;     // host paths; none may lead through a symbolic link
+  std::vector<HostMount> host_mounts;  // index = y of kBindFd
   std::vector<Workspace> workspaces;
-  bool keeps_scratch = false;           // the engine gets the scratch, to read it when the guest is gone
-  Bytes scratch_bytes{0};               // limits.disk, and what is copied in
+  bool keeps_scratch = false;  // the engine gets the scratch, to read it when the guest is gone
+  Bytes scratch_bytes{0};      // limits.disk, and what is copied in
   std::uint64_t scratch_inodes = 0;
   std::vector<std::string> bwrap_args;  // backend bwrap only; "@N" stands for the Nth data file
   std::vector<std::string> bwrap_data;  // contents of those; the first is cloche-init itself (empty here)

@@ -128,7 +128,8 @@ void add_workspace(Plan& plan, const Workspace& workspace, const Policy& policy)
   const std::uint64_t flags = policy.files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
   add_grant(plan, workspace.path, flags | wire::kReadOnly, plan.own_host_uid);
   plan.steps.back().serves = Guarantee::kWorkspace;
-  if (plan.own_host_uid) plan.host_mounts.back().writable = true;  // its owner must be mapped, or nothing can be changed
+  if (plan.own_host_uid)
+    plan.host_mounts.back().writable = true;  // its owner must be mapped, or nothing can be changed
   add(plan, {.kind = workspace.copied ? StepKind::kCopyTree : StepKind::kOverlay,
              .serves = Guarantee::kWorkspace,
              .a = relative(workspace.path),
@@ -209,8 +210,10 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add(plan, {.kind = StepKind::kHostname, .serves = Guarantee::kHostname, .a = "cell"});
   // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with
   // the old one.
-  add(plan,
-      {.kind = StepKind::kScratch, .serves = Guarantee::kDisk, .x = plan.scratch_bytes.count, .y = plan.scratch_inodes});
+  add(plan, {.kind = StepKind::kScratch,
+             .serves = Guarantee::kDisk,
+             .x = plan.scratch_bytes.count,
+             .y = plan.scratch_inodes});
   add(plan, {.kind = StepKind::kNewRoot,
              .serves = Guarantee::kFileSystem,
              .x = kRootSlack + script_size,

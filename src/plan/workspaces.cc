@@ -46,7 +46,8 @@ Status settle_puts(const Plan& plan, const StepContext& context) {
   const Request& request = context.request;
   if (request.puts.empty() && !request.keeps_files) return {};
   if (plan.backend != Backend::kNamespace) {
-    return fail(ErrorCode::kRefused, "files", "putting files in and getting them out takes the native backend of tier 'namespace'",
+    return fail(ErrorCode::kRefused, "files",
+                "putting files in and getting them out takes the native backend of tier 'namespace'",
                 "leave the backend and the tier out, or grant a directory with files.write");
   }
   const std::vector<Grant> grants = sorted_grants(context);

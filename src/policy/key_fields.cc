@@ -27,7 +27,8 @@ TextList clean_paths(const Value& value) {
 // Relative ones stay what they are until the caller's directory is known.
 TextList clean_places(const Value& value) {
   TextList out;
-  for (const std::string& path : std::get<TextList>(value)) out.push_back(path.starts_with('.') ? path : clean_path(path));
+  for (const std::string& path : std::get<TextList>(value))
+    out.push_back(path.starts_with('.') ? path : clean_path(path));
   return out;
 }
 

@@ -169,8 +169,7 @@ TEST(PolicyParse, UnknownKeysNameTheNearest) {
 }
 
 TEST(PolicyParse, KeysOfLaterPartsSayThatTheyAreNotSupported) {
-  for (const char* body : {"[sockets]\nallow = []", "[[secrets]]\nname = \"A\"",
-                           "[net]\nallow = [\"a:443\"]"}) {
+  for (const char* body : {"[sockets]\nallow = []", "[[secrets]]\nname = \"A\"", "[net]\nallow = [\"a:443\"]"}) {
     EXPECT_NE(error_in(body).find("not supported by this version"), std::string::npos) << error_in(body);
   }
   EXPECT_EQ(error_in("[net]\nallows = []").find("not supported"), std::string::npos);

@@ -18,7 +18,11 @@ enum class BackendChoice : std::uint8_t { kAuto, kNative, kBwrap, kNone };  // k
 enum class Trust : std::uint8_t { kLow, kMedium };                          // kLow never runs below tier 1 (H9)
 enum class LimitsMode : std::uint8_t { kRequire, kBestEffort };
 enum class NetMode : std::uint8_t { kNone, kLoopback, kHost };
-enum class WorkspaceMode : std::uint8_t { kAuto, kOverlay, kCopy };  // kAuto: overlayfs, or a copy where that cannot serve
+enum class WorkspaceMode : std::uint8_t {
+  kAuto,
+  kOverlay,
+  kCopy
+};  // kAuto: overlayfs, or a copy where that cannot serve
 
 std::string_view to_string(Tier);           // "process", "namespace", "container", "microvm"
 std::string_view to_string(BackendChoice);  // "auto", "native", "bwrap", "none"

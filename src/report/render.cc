@@ -162,7 +162,8 @@ std::string render(const Report& report, const RenderOptions& options) {
     page.paragraph("workspace", workspace_line(changes), kParagraphLines);
   }
   for (const Artifact& file : report.outputs) {
-    page.paragraph("output", fmt::format("{} {} {}", printable(file.path), to_text(Bytes{file.size}), printable(file.type)), 2);
+    page.paragraph("output",
+                   fmt::format("{} {} {}", printable(file.path), to_text(Bytes{file.size}), printable(file.type)), 2);
   }
   page.paragraph("command", printable_command(report.argv), debug ? kParagraphLines : 2);
   page.paragraph("under",

@@ -98,8 +98,7 @@ inline Report random_report(Random& random) {
   r.out = {random_output(random), random_count(random), below(random, 2) == 0};
   r.err = {random_output(random), random_count(random), below(random, 2) == 0};
   for (auto n = below(random, 3); n > 0; --n) {
-    r.outputs.push_back(
-        {random_text(random, 9), random_count(random), random_text(random, 3), random_text(random, 3)});
+    r.outputs.push_back({random_text(random, 9), random_count(random), random_text(random, 3), random_text(random, 3)});
     r.workspaces.push_back({random_text(random, 9), random_text(random, 3), random_count(random), random_count(random),
                             random_count(random), random_text(random, 9)});
   }

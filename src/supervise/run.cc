@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "supervise/compare_grants.h"
+#include "supervise/step_failure.h"
 #include "sys/channel.h"
 #include "wire/wire.h"
 
@@ -284,45 +285,11 @@ void Run::on_ready(int sender, std::uint32_t probe) {
 }
 
 void Run::on_failed(int step, int error) {
-  Error e{ErrorCode::kSystem, "init", error, "the cell could not be prepared", {}};
-  if (step >= 0 && static_cast<std::size_t>(step) < plan_.steps.size()) {
-    const Step& failed = plan_.steps[static_cast<std::size_t>(step)];
-    if (wiring_.on_step_failed) wiring_.on_step_failed(failed.kind, error);
-    e.step = describe(failed);
-    e.message = "this step failed";
-    if (failed.kind == wire::StepKind::kExec && (error == ENOENT || error == EACCES || error == ENOEXEC))
-      e.code = ErrorCode::kRefused;
-    if (failed.kind == wire::StepKind::kBind && error == ELOOP) e.code = ErrorCode::kRefused;
-    if (failed.kind == wire::StepKind::kExec && error == ENOENT) {
-      e.message = fmt::format("'{}' does not exist inside the cell", failed.a);
-      e.hint = "install the program below /usr, or grant its directory with files.exec (--exec)";
-    } else if (failed.kind == wire::StepKind::kExec && error == EACCES) {
-      e.message = fmt::format("'{}' may not be executed", failed.a);
-      e.hint = "check its mode, and grant its directory with files.exec (--exec)";
-    } else if (failed.kind == wire::StepKind::kExec && error == ENOEXEC) {
-      e.message = fmt::format("'{}' is neither a program nor a script with a '#!' line", failed.a);
-      e.hint = "for a script name its language with --lang";
-    } else if (failed.kind == wire::StepKind::kCopyTree || failed.kind == wire::StepKind::kPut) {
-      e.code = ErrorCode::kRefused;
-      e.hint = error == ENOSPC   ? "raise limits.disk and limits.inodes: what is copied in needs room, too"
-               : error == EEXIST ? "something has that name already: put it elsewhere"
-                                 : fmt::format("check that {} exists and that this user may read all of it",
-                                               failed.b.empty() ? "/" + failed.a : failed.b);
-    } else if (failed.kind == wire::StepKind::kOverlay) {
-      e.code = ErrorCode::kRefused;
-      e.hint = "set workspace.mode = \"copy\"";
-    } else if (failed.kind == wire::StepKind::kBind) {
-      e.hint = error == ELOOP ? fmt::format("{} leads through a symbolic link: grant the real path", failed.b)
-                              : fmt::format("check that {} exists and that this user may reach it", failed.b);
-    }
-  } else if (step == wire::kWorkingDirectory) {
-    e = {ErrorCode::kRefused, "cwd", error,
-         fmt::format("the working directory '{}' cannot be used inside the cell", plan_.cwd),
-         "grant it with files.read or files.write, or leave cwd out"};
-  } else if (step < 0) {
-    e = spawn_failure(step, error);
+  const auto index = static_cast<std::size_t>(step);
+  if (step >= 0 && index < plan_.steps.size() && wiring_.on_step_failed) {
+    wiring_.on_step_failed(plan_.steps[index].kind, error);
   }
-  fail_run(e);
+  fail_run(explain_failure(plan_, step, error));
   kill_now();
 }
 

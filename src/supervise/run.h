@@ -40,7 +40,7 @@ struct RunWiring {
   std::function<void(std::uint64_t bytes)> on_copying = {};
   // A step of the plan that failed, and errno; before the report.
   std::function<void(wire::StepKind, int)> on_step_failed = {};
-  bool verify = true;                      // false only in tests that take a guarantee out
+  bool verify = true;  // false only in tests that take a guarantee out
 };
 
 class Run {

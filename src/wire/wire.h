@@ -37,7 +37,8 @@ enum class StepKind : uint16_t {
   kBind,        // a: target, b: host path, x: MountFlags
   kBindFd,      // a: target, x: MountFlags, y: index of a detached mount that the engine sent
   kScratchDir,  // a: target, b: name in the scratch, x: MountFlags, y: mode
-  kOverlay,     // a: target, where a tree of the host lies already, b: name in the scratch of what covers it, x: MountFlags
+  kOverlay,     // a: target, where a tree of the host lies already, b: name in the scratch of what covers it, x:
+                // MountFlags
   kCopyTree,    // the same, but covered by a copy
   kPut,         // a: target, b: host path, y: 1 + index of a detached mount, or 0: init opens the path itself
   kDevice,      // a: target, b: host path, x: major, y: minor

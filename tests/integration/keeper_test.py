@@ -188,7 +188,7 @@ class Garbage(KeeperCase):
     def test_garbage_neither_crashes_nor_blocks_it(self):
         pid = self.start_keeper()
         head = struct.pack("<IIQ", MAGIC, 1, 0)
-        spec = struct.pack("<13I", 0x31484C43, 52, 0xFFFFFFFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)  # an area before its head
+        spec = struct.pack("<13I", 0x32484C43, 52, 0xFFFFFFFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)  # an area before its head
         wish = struct.pack("<I", len(spec)) + spec + struct.pack("<II", 0, 0)
         for message in (b"x", head[:15], b"\0" * 16, struct.pack("<IIQ", MAGIC, 99, 0), struct.pack("<IIQ", MAGIC, 2, 1),
                         head + wish, head + b"\xff" * 100, head + b"\0" * (190 * 1024), b"y" * (150 * 1024)):

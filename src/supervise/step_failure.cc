@@ -1,0 +1,82 @@
+#include "supervise/step_failure.h"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "launch/spawn.h"
+#include "wire/wire.h"
+
+namespace cloche {
+namespace {
+
+using wire::StepKind;
+
+void explain_exec(Error& e, const Step& failed, int error) {
+  if (error == ENOENT || error == EACCES || error == ENOEXEC) e.code = ErrorCode::kRefused;
+  if (error == ENOENT) {
+    e.message = fmt::format("'{}' does not exist inside the cell", failed.a);
+    e.hint = "install the program below /usr, or grant its directory with files.exec (--exec)";
+  } else if (error == EACCES) {
+    e.message = fmt::format("'{}' may not be executed", failed.a);
+    e.hint = "check its mode, and grant its directory with files.exec (--exec)";
+  } else if (error == ENOEXEC) {
+    e.message = fmt::format("'{}' is neither a program nor a script with a '#!' line", failed.a);
+    e.hint = "for a script name its language with --lang";
+  }
+}
+
+void explain_bind(Error& e, const Step& failed, int error) {
+  if (error == ELOOP) e.code = ErrorCode::kRefused;
+  e.hint = error == ELOOP ? fmt::format("{} leads through a symbolic link: grant the real path", failed.b)
+                          : fmt::format("check that {} exists and that this user may reach it", failed.b);
+}
+
+void explain_copy(Error& e, const Step& failed, int error) {
+  e.code = ErrorCode::kRefused;
+  const std::string source = failed.kind == StepKind::kPut ? failed.b : "/" + failed.a;
+  e.hint = error == ENOSPC   ? "raise limits.disk and limits.inodes: what is copied in needs room, too"
+           : error == EEXIST ? "something has that name already: put it elsewhere"
+           : error == ELOOP  ? "a symbolic link is in the way: name the real path"
+                             : fmt::format("check that {} exists and that this user may read all of it", source);
+}
+
+Error explain_step(const Step& failed, int error) {
+  Error e{ErrorCode::kSystem, describe(failed), error, "this step failed", {}};
+  switch (failed.kind) {
+    case StepKind::kExec:
+      explain_exec(e, failed, error);
+      break;
+    case StepKind::kBind:
+      explain_bind(e, failed, error);
+      break;
+    case StepKind::kCopyTree:
+    case StepKind::kPut:
+      explain_copy(e, failed, error);
+      break;
+    case StepKind::kOverlay:
+      e.code = ErrorCode::kRefused;
+      e.hint = "set workspace.mode = \"copy\"";
+      break;
+    default:
+      break;
+  }
+  return e;
+}
+
+}  // namespace
+
+Error explain_failure(const Plan& plan, int step, int error) {
+  if (step >= 0 && static_cast<std::size_t>(step) < plan.steps.size()) {
+    return explain_step(plan.steps[static_cast<std::size_t>(step)], error);
+  }
+  if (step == wire::kWorkingDirectory) {
+    return {ErrorCode::kRefused, "cwd", error,
+            fmt::format("the working directory '{}' cannot be used inside the cell", plan.cwd),
+            "grant it with files.read or files.write, or leave cwd out"};
+  }
+  if (step < 0) return spawn_failure(step, error);
+  return {ErrorCode::kSystem, "init", error, "the cell could not be prepared", {}};
+}
+
+}  // namespace cloche
