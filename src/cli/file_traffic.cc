@@ -1,11 +1,18 @@
 #include "cli/file_traffic.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "cli/console.h"
 #include "plan/steps.h"
+#include "report/text.h"
+#include "sys/file.h"
+#include "tree/apply.h"
 
 namespace cloche::cli {
 namespace {
@@ -16,6 +23,20 @@ Status check_apart(const std::string& kept, const std::vector<std::string>& work
     if (!lies_below(kept, workspace) && !lies_below(workspace, kept)) continue;
     return fail(ErrorCode::kRefused, "workspace " + workspace, "runs are kept inside of it",
                 "name a directory below it, or keep runs elsewhere with CLOCHE_STATE_DIR");
+  }
+  return {};
+}
+
+// The guest is to see the tree, not what an application that was killed left in it.
+Status end_interrupted_applications(const std::vector<std::string>& workspaces) {
+  for (const std::string& workspace : workspaces) {
+    CLOCHE_TRY_ASSIGN(const Fd place, sys::open_without_symlinks(workspace));
+    const Fd root(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root.valid()) continue;  // the run says why
+    CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root.get()));
+    if (recovered.outcome == tree::Recovery::kNothing) continue;
+    put(STDERR_FILENO,
+        fmt::format("cloche: workspace {}: an interrupted application was ended first\n", printable(workspace)));
   }
   return {};
 }
@@ -36,6 +57,7 @@ Result<FileTraffic> FileTraffic::prepare(const RunArgs& args, const Policy& poli
     CLOCHE_TRY_ASSIGN(files::Destination to, files::Destination::open(host, path));
     out.keeping_->gets.emplace_back(std::move(path), std::move(to));
   }
+  CLOCHE_TRY(end_interrupted_applications(expand_home(policy.workspace.path, request.home)));
   if (!policy.workspace.path.empty() || !args.artifacts.empty()) {
     CLOCHE_TRY(record.begin(RunRecord::Need::kMust));
     CLOCHE_TRY(check_apart(record.record()->path(), expand_home(policy.workspace.path, request.home)));

@@ -127,9 +127,9 @@ Result<std::vector<Fd>> open_roots(const Plan& plan) {
   return out;
 }
 
-timespec file_time() {
+timespec time_now() {
   timespec out{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &out);
+  ::clock_gettime(CLOCK_REALTIME, &out);
   return out;
 }
 
@@ -148,7 +148,8 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
                         const std::string& id, const Keep& keep) {
   Attempt out;
   Leftovers left;
-  left.started = file_time();
+  left.started = time_now();
+  if (!plan->workspaces.empty()) wiring.not_before = left.started;
   CLOCHE_TRY_ASSIGN(left.roots, open_roots(*plan));
   wiring.on_step_failed = [&](wire::StepKind kind, int error) {
     if (kind == wire::StepKind::kOverlay) out.overlay_error = error;

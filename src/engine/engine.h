@@ -55,7 +55,7 @@ HeadStart begin_early(const KeeperUse& keeper);
 struct Leftovers {
   Fd scratch;
   std::vector<Fd> roots;  // the workspaces on the host, in the order of the plan
-  timespec started{};     // before the first process, in the clock of file times
+  timespec started{};     // before the first process; the guest began in a later tick of the clock of files
   timespec copied{};      // when copies were complete
 };
 // Called when the guest is gone, before the report is given out; may add to it.

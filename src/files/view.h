@@ -22,9 +22,9 @@ struct View {
   ViewKind kind = ViewKind::kOverlay;
   int lower = -1;      // the host's directory
   int upper = -1;      // may be O_PATH, as may the other
-  timespec started{};  // CLOCK_REALTIME_COARSE, before the view was made
-  // When the copy was complete, of the same clock. The guest must start a tick of it later: what it touches in the same
-  // tick would look as if it had not been touched. Not used for an overlay.
+  timespec started{};  // before the view was made; the guest began in a later tick of the clock of files
+  // When the copy was complete; the guest began in a later tick: what it touched in the same one would look as if it
+  // had not been touched. Not used for an overlay.
   timespec made{};
   std::vector<std::string> covered;  // paths below where something else was mounted; never a change
 };

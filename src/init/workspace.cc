@@ -51,18 +51,20 @@ int cover_by_overlay(Cell& cell, const wire::Step& step) {
   return error;
 }
 
-uint64_t file_time() {
+uint64_t read_clock(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_REALTIME_COARSE, &t);
+  clock_gettime(clock, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// Whatever changes from now on has a later time than everything that was copied.
-uint64_t end_of_copies() {
-  const uint64_t end = file_time();
+// A moment that parts what changed before from what changes after: files get the time of the last tick or, if somebody
+// looked at them, the exact one. So this returns when a tick later than the moment has come.
+uint64_t parting_moment() {
+  const uint64_t moment = read_clock(CLOCK_REALTIME);
   const struct timespec pause = {0, 500'000};
-  while (file_time() <= end) nanosleep(&pause, nullptr);
-  return end;
+  constexpr int kLongest = 100;  // should somebody set the clock back
+  for (int i = 0; i < kLongest && read_clock(CLOCK_REALTIME_COARSE) <= moment; ++i) nanosleep(&pause, nullptr);
+  return moment;
 }
 
 int cover_by_copy(Cell& cell, const wire::Step& step) {
@@ -70,10 +72,12 @@ int cover_by_copy(Cell& cell, const wire::Step& step) {
   int source = open_target(cell, target);
   if (source < 0) return -source;
   int own = make_dir(cell.scratch_fd, cell.spec.text(step.b), 0755);
+  // What the host changes while this reads is to be seen by its time.
+  (void)parting_moment();
   int error = own < 0 ? -own : copy_tree(source, own, wire::kUpperName);
   close(source);
   if (error == 0) {
-    cell.copied_at = end_of_copies();
+    cell.copied_at = parting_moment();
     int tree = open_tree(own, wire::kUpperName, kOpenTreeClone | kOpenTreeCloexec);
     error = tree < 0 ? errno : place(cell, tree, target, step.x, kDirectory);
   }

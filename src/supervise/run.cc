@@ -34,6 +34,15 @@ void send_signal(const Fd& pidfd, int signal) {
   if (pidfd.valid()) ::syscall(kPidfdSendSignal, pidfd.get(), signal, nullptr, 0);
 }
 
+// A few milliseconds at most, most of which the cell's preparation took.
+void wait_for_tick(const timespec& moment) {
+  constexpr timespec kPause{0, 500'000};
+  for (timespec tick{}; ::clock_gettime(CLOCK_REALTIME_COARSE, &tick) == 0; ::nanosleep(&kPause, nullptr)) {
+    if (tick.tv_sec > moment.tv_sec || (tick.tv_sec == moment.tv_sec && tick.tv_nsec > moment.tv_nsec)) return;
+    if (moment.tv_sec - tick.tv_sec > 1) return;  // the clock was set back
+  }
+}
+
 void empty_descriptor(int fd) {
   char bytes[512];
   (void)!::read(fd, bytes, sizeof bytes);
@@ -268,6 +277,7 @@ void Run::on_ready(int sender, std::uint32_t probe) {
     return;
   }
   timeline_.until("read-back", Clock::now());
+  if (wiring_.not_before) wait_for_tick(*wiring_.not_before);
   report_.lifecycle.emplace_back("start");
   if (Status went = send_go(plan_, cell_); !went) {
     fail_run(went.error());

@@ -2,6 +2,7 @@
 // of its life happens once, in order, also on failure (K3): prepare, start, run, [time-out or cancel], drain, dispose.
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,9 @@ struct RunWiring {
   std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
   // When the guest is gone: what it wrote. For plans that keep it.
   std::function<void(Fd scratch, std::uint64_t copied_at)> on_scratch = {};
+  // The guest starts in a later tick of the clock that files get their times from: so what others change after the
+  // guest has read it has a later time than this.
+  std::optional<timespec> not_before = {};
   // While files are copied into the cell: bytes so far.
   std::function<void(std::uint64_t bytes)> on_copying = {};
   // A step of the plan that failed, and errno; before the report.

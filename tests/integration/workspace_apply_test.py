@@ -1,0 +1,175 @@
+"""From a run with a workspace to the host's files: what was applied is what the guest had."""
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+
+from cell import TIMEOUT, output_of
+from workspace_case import MODES, WRECK, WorkspaceCase, snapshot
+
+# The last line is what the guest's tree looks like at its end.
+PICTURE = r"""
+import hashlib, json, os, stat
+out = {}
+for folder, folders, files in os.walk("."):
+    for name in folders + files:
+        path = os.path.join(folder, name)
+        st = os.lstat(path)
+        if stat.S_ISREG(st.st_mode) and st.st_mode & 0o400 == 0:
+            os.chmod(path, st.st_mode | 0o400)
+        if stat.S_ISLNK(st.st_mode): what = os.readlink(path)
+        elif stat.S_ISREG(st.st_mode): what = hashlib.sha256(open(path, "rb").read()).hexdigest()
+        else: what = ""
+        if not stat.S_ISFIFO(st.st_mode): out[path] = (stat.S_IFMT(st.st_mode), what)
+print(json.dumps(out))
+"""
+
+
+def picture(top):
+    out = {}
+    for folder, folders, files in os.walk(top):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            st = os.lstat(path)
+            what = ""
+            if stat.S_ISLNK(st.st_mode):
+                what = os.readlink(path)
+            elif stat.S_ISREG(st.st_mode):
+                if st.st_mode & 0o400 == 0:
+                    os.chmod(path, st.st_mode | 0o400)
+                with open(path, "rb") as file:
+                    what = hashlib.sha256(file.read()).hexdigest()
+            out["./" + os.path.relpath(path, top)] = [stat.S_IFMT(st.st_mode), what]
+    return out
+
+
+class RoundTrip(WorkspaceCase):
+    def test_X6_what_is_applied_is_what_the_guest_had(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                shutil.rmtree(self.tree)
+                self.make_tree()
+                done, report = self.report_of(mode, "--lang", "python", "-", input=(WRECK + PICTURE).encode())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                expected = json.loads(output_of(report).splitlines()[-1])
+                done = self.cloche("apply", report["id"])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(picture(self.tree), expected)
+                self.assertTrue(os.stat(self.tree + "/tool").st_mode & stat.S_IXUSR)
+                self.assertFalse(os.path.lexists(self.tree + "/pipe"))
+                self.assertFalse(os.path.lexists(self.tree + "/.cloche-apply"))
+
+    def test_X6_discarded_is_gone(self):
+        before = snapshot(self.tree)
+        _, report = self.report_of("auto", "--", "sh", "-c", "echo x > text; rm gone")
+        self.assertEqual(self.cloche("discard", report["id"]).returncode, 0)
+        self.assertEqual(self.cloche("apply", report["id"]).returncode, 126)
+        self.assertEqual(snapshot(self.tree), before)
+
+    def test_X6_a_run_through_a_keeper_proposes_the_same(self):
+        os.environ["CLOCHE_KEEPER_DIR"] = self.path("keeper")
+        os.mkdir(self.path("keeper"), 0o700)
+        self.addCleanup(os.environ.pop, "CLOCHE_KEEPER_DIR")
+        self.addCleanup(self.cloche, "keeper", "stop")
+        self.assertEqual(self.cloche("keeper", "start").returncode, 0)
+        for mode in MODES:
+            for _ in range(3):
+                done, report = self.report_of(mode, "--keeper", "always", "--", "sh", "-c", "echo x > text; rm gone")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                changes = report["workspaces"][0]
+                self.assertEqual((changes["added"], changes["modified"], changes["deleted"]), (0, 1, 1))
+
+
+class Meanwhile(WorkspaceCase):
+    def start_and_edit(self, mode, edit):
+        """A guest changes a file, then the host does, then the guest ends."""
+        script = "echo guest >> text; echo ready; read line; exit 0"
+        process = self.start("--stdin", "--workspace", self.tree, "--workspace-mode", mode, "--", "sh", "-c", script)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        edit()
+        process.communicate(b"go\n", timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0)
+
+    def test_X6_an_edit_on_the_host_during_the_run_is_a_conflict(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                self.path("tree/text", "as before\n")
+                self.start_and_edit(mode, lambda: self.path("tree/text", "mine\n"))
+                done = self.cloche("apply", "last")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                with open(self.tree + "/text", encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "mine\n")
+                self.assertEqual(self.cloche("apply", "last", "--force").returncode, 0)
+
+    def test_X6_an_edit_on_the_host_after_the_run_is_a_conflict_and_can_be_merged(self):
+        lines = [f"line {i}\n" for i in range(20)]
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                self.path("tree/text", "".join(lines))
+                done = self.work(mode, "--", "sed", "-i", "s/line 3$/guest 3/", "text")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.path("tree/text", "".join(lines).replace("line 15\n", "host 15\n"))
+                self.assertEqual(self.cloche("apply", "last").returncode, 1)
+                with open(self.tree + "/text", encoding="utf-8") as file:
+                    self.assertNotIn("guest 3", file.read())
+                self.assertEqual(self.cloche("apply", "last", "--three-way").returncode, 0)
+                with open(self.tree + "/text", encoding="utf-8") as file:
+                    text = file.read()
+                self.assertIn("guest 3\n", text)
+                self.assertIn("host 15\n", text)
+
+    def test_X6_other_edits_on_the_host_are_nobodys_business(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                self.start_and_edit(mode, lambda: self.path("tree/gone", "changed\n"))
+                self.assertEqual(self.cloche("apply", "last").returncode, 0)
+                with open(self.tree + "/gone", encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "changed\n")
+
+
+class Repositories(WorkspaceCase):
+    def git(self, *words, where=None):
+        config = ["-c", "user.name=n", "-c", "user.email=e", "-c", "init.defaultBranch=main"]
+        done = subprocess.run(["git", *config, *words], cwd=where or self.tree, capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False, env=dict(os.environ, HOME=self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_X6_a_commit_in_a_cell_is_a_commit_on_the_host_when_applied(self):
+        if shutil.which("git") is None:
+            self.fail("git is missing: tools/setup test installs it")
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                shutil.rmtree(self.tree)
+                self.make_tree()
+                self.git("init", "-q")
+                self.git("add", ".")
+                self.git("commit", "-qm", "first")
+                os.makedirs(self.tree + "/nested")
+                self.git("init", "-q", where=self.tree + "/nested")
+                self.git("worktree", "add", "-q", self.tree + "/side", "-b", "side")
+                commit = "git -c user.name=g -c user.email=g commit -qm second"
+                script = (f"echo more >> text && git add text && {commit} && cd side && echo s > s && git add s && {commit}"
+                          " && cd ../nested && echo n > n && git add n && git status --short")
+                done = self.work(mode, "--", "sh", "-c", script)
+                self.assertEqual((done.returncode, done.stdout), (0, b"A  n\n"), done.stderr)
+                self.assertEqual(self.git("log", "--format=%s").split(), ["first"])
+                done = self.cloche("apply", "last", "--allow-protected", "all")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.git("log", "--format=%s").split(), ["second", "first"])
+                self.assertEqual(self.git("log", "--format=%s", where=self.tree + "/side").split(), ["second", "first"])
+                self.assertEqual(self.git("fsck", "--strict"), "")
+
+    def test_R4_a_hook_is_not_written_without_a_grant(self):
+        self.git("init", "-q")
+        done = self.work("auto", "--", "sh", "-c", "printf '#!/bin/sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo y > fine")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"protected", self.cloche("diff", "last").stdout)
+        self.assertEqual(self.cloche("apply", "last").returncode, 1)
+        self.assertFalse(os.path.exists(self.tree + "/fine"))
+        self.assertEqual(self.cloche("apply", "last", "fine").returncode, 0)
+        self.assertFalse(os.path.exists(self.tree + "/.git/hooks/pre-commit"))
+        self.assertEqual(self.cloche("apply", "last", "--allow-protected", ".git/hooks/pre-commit").returncode, 0)
+        self.assertTrue(os.path.exists(self.tree + "/.git/hooks/pre-commit"))
