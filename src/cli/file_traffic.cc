@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +19,10 @@ namespace cloche::cli {
 namespace {
 
 // A guest that saw where runs are kept would see what others did, and propose to change it.
-Status check_apart(const std::string& kept, const std::vector<std::string>& workspaces) {
+Status check_apart(const std::string& directory, const std::vector<std::string>& workspaces) {
+  // Workspaces have no link in their paths; where runs are kept may have.
+  std::error_code error;
+  const std::string kept = std::filesystem::canonical(directory, error).string();
   for (const std::string& workspace : workspaces) {
     if (!lies_below(kept, workspace) && !lies_below(workspace, kept)) continue;
     return fail(ErrorCode::kRefused, "workspace " + workspace, "runs are kept inside of it",

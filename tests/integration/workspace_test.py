@@ -235,6 +235,15 @@ class Refused(WorkspaceCase):
                 self.assertIn(done.returncode, (2, 126), done.stderr)
                 self.assertIn(says, done.stderr)
 
+    def test_runs_are_never_kept_inside_of_a_workspace(self):
+        os.mkdir(self.tree + "/kept", 0o700)
+        os.symlink(self.tree + "/kept", self.path("elsewhere"))
+        for place in (self.tree + "/kept", self.path("elsewhere/deep")):
+            with self.subTest(place=place):
+                env = dict(os.environ, CLOCHE_STATE_DIR=place)
+                done = self.work("auto", "--", "sh", "-c", "echo ran", env=env)
+                self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+
     def test_a_ceiling_over_reading_holds_for_workspaces(self):
         ceiling = self.path("ceiling.toml", 'version = 1\n[files]\nread = ["/nowhere"]\n')
         done = self.work("auto", "--ceiling", ceiling, "--", "true")
