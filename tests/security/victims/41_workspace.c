@@ -110,7 +110,11 @@ static void through_descriptors(const char* path) {
   if (reading < 0) return;
   const struct timespec times[2] = {{1, 0}, {1, 0}};
   int flags = 0x10 /* FS_IMMUTABLE_FL */;
-  ioctl(reading, _IOW('f', 2, long), &flags);
+  if (ioctl(reading, _IOW('f', 2, long), &flags) == 0) {
+    flags = 0;
+    ioctl(reading, _IOW('f', 2, long), &flags);
+    BREACH("%s can be made immutable\n", path);
+  }
   flags = 0x80 /* FS_NOATIME_FL */;
   ioctl(reading, _IOW('f', 2, long), &flags);
   futimens(reading, times);
@@ -163,8 +167,9 @@ static void wreck(void) {
   truncate("locked", 1l << 30);
   if (chown("tool", 0, 0) == 0 && getuid() != 0) BREACH("tool was given to root\n");
   chmod("tool", 06777);
-  chmod(".", 0);
-  chmod(".", 0777);
+  int top = open(".", O_RDONLY | O_DIRECTORY);
+  fchmod(top, 0);
+  if (fchmod(top, 0777) < 0 || access("file", F_OK) < 0) CANNOT("the workspace stays closed\n");
   syscall(SYS_renameat2, AT_FDCWD, "file", AT_FDCWD, "link", 2u);
   unlink("link");
   symlink("../secret", "link");
