@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "files/blobs.h"
 #include "files/guest_side.h"
 #include "files/host_side.h"
+#include "files/unstored.h"
 #include "tree/path_rules.h"
 #include "tree/place.h"
 
@@ -53,6 +55,13 @@ struct GuestThing {
   bool touched = true;
 };
 
+// A file with several names that was read by one of them: read by each, a guest could keep us busy for days.
+struct ReadBefore {
+  sys::Digest digest;
+  mode_t mode = 0;  // as it was before we gave ourselves rights to it
+  std::uint32_t marks = 0;
+};
+
 class Capture {
  public:
   Capture(const View& view, Meter& meter, Blobs blobs)
@@ -71,6 +80,7 @@ class Capture {
   Status visit(int host, const GuestThing& thing, Frame& frame);
   Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
   Status visit_regular(int host, const GuestThing& thing, std::optional<HostThing>& before);
+  Status read_guest(const GuestThing& thing, Entry& entry);
   Status visit_symlink(int host, const GuestThing& thing, std::optional<HostThing>& before);
   Status replace(int host, Entry entry, std::optional<HostThing>& before, const GuestThing& thing);
   Status delete_missing(int host, const std::vector<std::string>& guest_names);
@@ -92,7 +102,8 @@ class Capture {
   Fd here_;           // the guest's directory that the walk is in
   std::string path_;  // of it
   std::uint64_t path_bytes_ = 0;
-  std::uint64_t hole_bytes_ = 0;
+  Unstored unstored_;
+  std::map<std::pair<dev_t, ino_t>, ReadBefore> kept_links_;
 };
 
 Status Capture::walk() {
@@ -213,27 +224,38 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   entry.after->mode = thing.st.st_mode & 0777;
   entry.after->size = static_cast<std::uint64_t>(thing.st.st_size);
   if ((thing.st.st_mode & 07000 & ~(before ? before->whole_mode : 0)) != 0) entry.marks |= kSpecialBits;
-  const std::uint64_t filled = static_cast<std::uint64_t>(thing.st.st_blocks) * 512;
-  const std::uint64_t holes = entry.after->size > filled ? entry.after->size - filled : 0;
-  if (holes > kMostHoleBytes - hole_bytes_) {
+  if (!unstored_.add(thing.st)) {
     entry.obstacle = Obstacle::kTooLarge;
     return note(std::move(entry), before);
   }
-  hole_bytes_ += holes;
-  CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(here_.get(), thing.name));
-  if (has_attributes(file.get())) entry.marks |= kAttributes;
-  CLOCHE_TRY_ASSIGN(entry.after->digest, blobs_.read(file.get(), entry.after->size));
+  const std::pair inode(thing.st.st_dev, thing.st.st_ino);
+  const auto known = kept_links_.find(inode);
+  if (known == kept_links_.end()) {
+    CLOCHE_TRY(read_guest(thing, entry));
+  } else {
+    entry.after->digest = known->second.digest;
+    entry.after->mode = known->second.mode;
+    entry.marks |= known->second.marks;
+  }
   if (before && before->state.kind == FileKind::kRegular) {
     CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
     // Opened for writing, or changed back: nothing to propose.
     if (before->obstacle == Obstacle::kNone && tree::agree(before->state, *entry.after)) return {};
   }
-  CLOCHE_TRY(blobs_.keep(entry.after->digest));
+  if (known == kept_links_.end()) CLOCHE_TRY(blobs_.keep(entry.after->digest));
+  if (thing.st.st_nlink > 1) kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode, entry.marks & kAttributes);
   if (before && before->text && before->state.digest != entry.after->digest) {
     CLOCHE_TRY(blobs_.keep_text(*before->text, before->state.digest));
     entry.marks |= kBaseKept;
   }
   return replace(host, std::move(entry), before, thing);
+}
+
+Status Capture::read_guest(const GuestThing& thing, Entry& entry) {
+  CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(here_.get(), thing.name));
+  if (has_attributes(file.get())) entry.marks |= kAttributes;
+  CLOCHE_TRY_ASSIGN(entry.after->digest, blobs_.read(file.get(), entry.after->size));
+  return {};
 }
 
 Status Capture::visit_symlink(int host, const GuestThing& thing, std::optional<HostThing>& before) {
