@@ -195,6 +195,7 @@ Status Capture::visit(int host, const GuestThing& thing, Frame& frame) {
   entry.obstacle = S_ISFIFO(thing.st.st_mode)   ? Obstacle::kFifo
                    : S_ISSOCK(thing.st.st_mode) ? Obstacle::kSocket
                                                 : Obstacle::kDevice;
+  if (before) CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
   return note(std::move(entry), before);
 }
 
@@ -226,6 +227,7 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   if ((thing.st.st_mode & 07000 & ~(before ? before->whole_mode : 0)) != 0) entry.marks |= kSpecialBits;
   if (!unstored_.add(thing.st)) {
     entry.obstacle = Obstacle::kTooLarge;
+    if (before) CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
     return note(std::move(entry), before);
   }
   const std::pair inode(thing.st.st_dev, thing.st.st_ino);

@@ -22,7 +22,7 @@ def as_ordinary_user(arguments):
     with tempfile.TemporaryDirectory(prefix="cloche-integration-") as folder:
         os.chmod(folder, 0o755)
         beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "propose")]
-        helpers = [os.path.join(os.path.dirname(__file__), name) for name in ("cell.py", "keeper_case.py")]
+        helpers = [os.path.join(os.path.dirname(__file__), name) for name in ("cell.py", "keeper_case.py", "workspace_test.py")]
         for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
             shutil.copy(path, folder)
         inside = [os.path.join(folder, os.path.basename(path)) for path in (__file__, case, cloche, init)]
