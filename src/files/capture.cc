@@ -29,15 +29,21 @@ enum class Against : std::uint8_t {
   kAll,      // what is missing in the guest's one was deleted
 };
 
+// In a copy, a file is known to be the host's by its time alone, and a rename of a directory does not change the times of
+// what is in it. So below a directory that was touched, which a moved one always is, everything is compared.
+enum class Placed : std::uint8_t { kWhereItWas, kPerhapsMoved };
+
 struct Below {
   std::string name;
   Against against = Against::kNothing;
+  Placed placed = Placed::kWhereItWas;
 };
 
 // A directory on the way to where the walk is. Only the innermost one is open: a guest can nest deeper than there are
 // descriptors. Nothing moves any more, so ".." leads back, which is checked.
 struct Frame {
   std::vector<Below> below;  // still to be walked
+  Placed placed = Placed::kWhereItWas;
   std::size_t path_size = 0;
   dev_t device = 0;
   ino_t inode = 0;
@@ -75,7 +81,8 @@ class Capture {
   Result<Summary> finish(int into);
 
  private:
-  Status enter(const std::string& name, Against against);
+  Status enter(const Below& next);
+  Result<bool> is_hosts_doing(int host, const GuestThing& thing) const;
   Status leave();
   Status visit(int host, const GuestThing& thing, Frame& frame);
   Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
@@ -107,7 +114,7 @@ class Capture {
 };
 
 Status Capture::walk() {
-  CLOCHE_TRY(enter({}, Against::kAll));
+  CLOCHE_TRY(enter({}));
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
     if (frame.below.empty()) {
@@ -116,27 +123,29 @@ Status Capture::walk() {
     }
     const Below next = std::move(frame.below.back());
     frame.below.pop_back();
-    CLOCHE_TRY(enter(next.name, next.against));
+    CLOCHE_TRY(enter(next));
   }
   return {};
 }
 
 // Looks at everything in a directory and notes the directories in it for later.
-Status Capture::enter(const std::string& name, Against against) {
+Status Capture::enter(const Below& next) {
   const bool top = frames_.empty();
   if (top) {
     CLOCHE_TRY_ASSIGN(here_, open_guest_top(view_.upper));
   } else {
-    CLOCHE_TRY_ASSIGN(here_, open_guest_directory(here_.get(), name));
+    CLOCHE_TRY_ASSIGN(here_, open_guest_directory(here_.get(), next.name));
   }
   Frame frame;
+  frame.placed = next.placed;
   frame.path_size = path_.size();
-  if (!top) path_ = join(path_, name);
+  if (!top) path_ = join(path_, next.name);
   struct stat st{};
   if (::fstat(here_.get(), &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
   frame.device = st.st_dev;
   frame.inode = st.st_ino;
-  if (top) against = is_overlay() ? Against::kNamed : Against::kAll;
+  const Against at_top = is_overlay() ? Against::kNamed : Against::kAll;
+  const Against against = top ? at_top : next.against;
 
   Fd host;
   if (against != Against::kNothing) {
@@ -151,11 +160,24 @@ Status Capture::enter(const std::string& name, Against against) {
       return fail_errno(errno, "read " + tree::printable(thing.path), "could not be inspected");
     }
     thing.touched = is_overlay() || later(thing.st.st_ctim, view_.made);
+    if (!thing.touched && next.placed == Placed::kPerhapsMoved) {
+      CLOCHE_TRY_ASSIGN(const bool hosts, is_hosts_doing(host.get(), thing));
+      thing.touched = !hosts;
+    }
     CLOCHE_TRY(visit(host.get(), thing, frame));
   }
   if (against == Against::kAll && host.valid()) CLOCHE_TRY(delete_missing(host.get(), names));
   frames_.push_back(std::move(frame));
   return {};
+}
+
+// What the guest did not touch differs from the host's, or may: because the host changed its own meanwhile?
+Result<bool> Capture::is_hosts_doing(int host, const GuestThing& thing) const {
+  if (host < 0) return false;
+  CLOCHE_TRY_ASSIGN(const std::optional<HostThing> before, host_.look(host, thing.name, thing.path));
+  if (before) return before->changed;
+  struct stat st{};
+  return ::fstat(host, &st) != 0 || later(st.st_ctim, view_.started);
 }
 
 Status Capture::leave() {
@@ -203,15 +225,17 @@ Status Capture::visit_directory(int host, const GuestThing& thing, const std::op
                                 Frame& frame) {
   CLOCHE_TRY_ASSIGN(const Fd directory, open_guest_directory(here_.get(), thing.name));
   Entry entry{thing.path, {}, tree::directory_state(thing.st.st_mode & 0777), Obstacle::kNone, 0};
+  const bool perhaps_moved = !is_overlay() && (thing.touched || frame.placed == Placed::kPerhapsMoved);
+  const Placed placed = perhaps_moved ? Placed::kPerhapsMoved : Placed::kWhereItWas;
   const mode_t old_mode = before ? before->whole_mode : 0;
   if ((thing.st.st_mode & 07000 & ~old_mode) != 0) entry.marks |= kSpecialBits;
   if (before && before->state.kind == FileKind::kDirectory) {
-    const bool all = is_overlay() ? is_opaque(directory.get()) : thing.touched;
-    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed});
+    const bool all = is_overlay() ? is_opaque(directory.get()) : placed == Placed::kPerhapsMoved;
+    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed, placed});
     if (!thing.touched || before->state.mode == entry.after->mode) return {};
     return note(std::move(entry), before);
   }
-  frame.below.push_back({thing.name, Against::kNothing});
+  frame.below.push_back({thing.name, Against::kNothing, placed});
   // In a copy: the host deleted it meanwhile, and the guest did not care.
   if (!thing.touched) return {};
   if (has_attributes(directory.get())) entry.marks |= kAttributes;

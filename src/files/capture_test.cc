@@ -435,6 +435,44 @@ TEST(CaptureCopy, WhatTheHostDidMeanwhileIsNotTheGuests) {
   EXPECT_EQ(desk.changes(), (Changes{{"changed-by-both", "modified, host"}}));
 }
 
+TEST(CaptureCopy, WhatIsInADirectoryThatWasMovedGoesWithIt) {
+  CopyDesk desk;
+  for (const char* name : {"one/same", "two/same", "one/deep/er/file", "two/only", "kept/file"}) {
+    write_file(desk.lower(name), std::string("in ") + name[0] + "\n");
+  }
+  desk.copy();
+  fs::rename(desk.upper("one"), desk.upper("aside"));
+  fs::rename(desk.upper("two"), desk.upper("one"));
+  fs::rename(desk.upper("aside"), desk.upper("two"));
+  fs::rename(desk.upper("two/deep/er"), desk.upper("new"));
+  expect_captured(desk.capture(ViewKind::kCopy));
+  EXPECT_EQ(desk.changes(), (Changes{{"one/same", "modified"},
+                                     {"two/same", "modified"},
+                                     {"one/only", "added"},
+                                     {"two/only", "deleted"},
+                                     {"one/deep", "deleted"},
+                                     {"one/deep/er", "deleted"},
+                                     {"one/deep/er/file", "deleted"},
+                                     {"two/deep", "added"},
+                                     {"new", "added"},
+                                     {"new/file", "added"}}));
+}
+
+TEST(CaptureCopy, WhatTheHostDidInADirectoryThatTheGuestTouchedIsNotTheGuests) {
+  CopyDesk desk;
+  for (const char* name : {"folder/edited", "folder/removed", "folder/deep/edited", "folder/kept"}) {
+    write_file(desk.lower(name), "old\n");
+  }
+  desk.copy();
+  write_file(desk.upper("folder/guests"), "x");
+  write_file(desk.lower("folder/edited"), "new\n");
+  write_file(desk.lower("folder/deep/edited"), "new\n");
+  write_file(desk.lower("folder/made"), "new\n");
+  fs::remove(desk.lower("folder/removed"));
+  expect_captured(desk.capture(ViewKind::kCopy));
+  EXPECT_EQ(desk.changes(), (Changes{{"folder/guests", "added"}}));
+}
+
 TEST(CaptureCopy, AWhiteoutIsADeviceThere) {
   CopyDesk desk;
   write_file(desk.lower("file"), "1");

@@ -120,6 +120,25 @@ class HostileGuest(WorkspaceCase):
                 self.assertEqual({path: state[-1] for path, state in snapshot(self.tree).items()},
                                  {path: state[-1] for path, state in before.items()})
 
+    def test_X6_a_directory_that_was_moved_arrives_with_all_that_is_in_it(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                tree = self.tree = self.path("tree-" + mode)
+                for folder in ("src/deep", "lib/deep"):
+                    os.makedirs(f"{tree}/{folder}")
+                    for i in range(500):
+                        self.path(f"tree-{mode}/{folder}/f{i}", folder)
+                done = self.work(mode, "--", "sh", "-c", "mv src aside; mv lib src; mv aside moved")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.cloche("apply", "last").returncode, 0)
+                self.assertEqual(sorted(os.listdir(tree)), ["moved", "src"])
+                for folder, content in (("src", "lib/deep"), ("moved", "src/deep")):
+                    found = set()
+                    for i in range(500):
+                        with open(f"{tree}/{folder}/deep/f{i}", encoding="utf-8") as file:
+                            found.add(file.read())
+                    self.assertEqual(found, {content})
+
     def test_X6_two_thousand_levels(self):
         for mode in MODES:
             with self.subTest(mode=mode):
