@@ -29,8 +29,8 @@ enum class Against : std::uint8_t {
   kAll,      // what is missing in the guest's one was deleted
 };
 
-// In a copy, a file is known to be the host's by its time alone, and a rename of a directory does not change the times of
-// what is in it. So below a directory that was touched, which a moved one always is, everything is compared.
+// In a copy, a file is known to be the host's by its time alone, and a rename of a directory does not change the times
+// of what is in it. So below a directory that was touched, which a moved one always is, everything is compared.
 enum class Placed : std::uint8_t { kWhereItWas, kPerhapsMoved };
 
 struct Below {
@@ -269,7 +269,8 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
     if (before->obstacle == Obstacle::kNone && tree::agree(before->state, *entry.after)) return {};
   }
   if (known == kept_links_.end()) CLOCHE_TRY(blobs_.keep(entry.after->digest));
-  if (thing.st.st_nlink > 1) kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode, entry.marks & kAttributes);
+  if (thing.st.st_nlink > 1)
+    kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode, entry.marks & kAttributes);
   if (before && before->text && before->state.digest != entry.after->digest) {
     CLOCHE_TRY(blobs_.keep_text(*before->text, before->state.digest));
     entry.marks |= kBaseKept;

@@ -26,8 +26,8 @@ constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Status count(Unstored& unstored, const struct stat& st) {
   if (unstored.add(st)) return {};
-  return fail(ErrorCode::kRefused, "files", "the guest's files have more holes, or names for one file, than can be read",
-              "name fewer of them");
+  return fail(ErrorCode::kRefused, "files",
+              "the guest's files have more holes, or names for one file, than can be read", "name fewer of them");
 }
 
 std::string first_bytes(int fd) {
@@ -203,10 +203,9 @@ class Hidden {
   int folder() const { return folder_.get(); }
 
  private:
-  void remove_directory() const {
-    (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", folder_.get(), kThing));
-  }
-  Hidden(int parent, std::string name, Fd folder) : parent_(parent), name_(std::move(name)), folder_(std::move(folder)) {}
+  void remove_directory() const { (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", folder_.get(), kThing)); }
+  Hidden(int parent, std::string name, Fd folder)
+      : parent_(parent), name_(std::move(name)), folder_(std::move(folder)) {}
 
   int parent_;
   std::string name_;
@@ -216,7 +215,8 @@ class Hidden {
 const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string& path) {
   for (const GuestPlace& place : places) {
     if (path == place.path) return &place;
-    if (path.size() > place.path.size() && path.starts_with(place.path) && path[place.path.size()] == '/') return &place;
+    if (path.size() > place.path.size() && path.starts_with(place.path) && path[place.path.size()] == '/')
+      return &place;
   }
   return nullptr;
 }
