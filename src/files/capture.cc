@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "files/blobs.h"
 #include "files/guest_side.h"
 #include "files/host_side.h"
+#include "files/unstored.h"
 #include "tree/path_rules.h"
 #include "tree/place.h"
 
@@ -27,17 +29,23 @@ enum class Against : std::uint8_t {
   kAll,      // what is missing in the guest's one was deleted
 };
 
+// In a copy, a file is known to be the host's by its time alone, and a rename of a directory does not change the times
+// of what is in it. So below a directory that was touched, which a moved one always is, everything is compared.
+enum class Placed : std::uint8_t { kWhereItWas, kPerhapsMoved };
+
 struct Below {
   std::string name;
   Against against = Against::kNothing;
   // What keeps everything in it from being applied: the host has another file system there, or does not let us in.
   Obstacle obstacle = Obstacle::kNone;
+  Placed placed = Placed::kWhereItWas;
 };
 
 // A directory on the way to where the walk is. Only the innermost one is open: a guest can nest deeper than there are
 // descriptors. Nothing moves any more, so ".." leads back, which is checked.
 struct Frame {
   std::vector<Below> below;             // still to be walked
+  Placed placed = Placed::kWhereItWas;
   std::size_t path_size = 0;            // of the directory above
   Obstacle obstacle = Obstacle::kNone;  // of the directory above
   dev_t device = 0;
@@ -56,6 +64,13 @@ struct GuestThing {
   bool touched = true;
 };
 
+// A file with several names that was read by one of them: read by each, a guest could keep us busy for days.
+struct ReadBefore {
+  sys::Digest digest;
+  mode_t mode = 0;  // as it was before we gave ourselves rights to it
+  std::uint32_t marks = 0;
+};
+
 class Capture {
  public:
   Capture(const View& view, Meter& meter, Blobs blobs)
@@ -70,10 +85,12 @@ class Capture {
 
  private:
   Status enter(const Below& next);
+  Result<bool> is_hosts_doing(int host, const GuestThing& thing) const;
   Status leave();
   Status visit(int host, const GuestThing& thing, Frame& frame);
   Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
   Status visit_regular(int host, const GuestThing& thing, std::optional<HostThing>& before);
+  Status read_guest(const GuestThing& thing, Entry& entry);
   Status visit_symlink(int host, const GuestThing& thing, std::optional<HostThing>& before);
   Status replace(int host, Entry entry, std::optional<HostThing>& before, const GuestThing& thing);
   Status delete_missing(int host, const std::vector<std::string>& guest_names);
@@ -96,7 +113,8 @@ class Capture {
   std::string path_;                     // of it
   Obstacle obstacle_ = Obstacle::kNone;  // of everything in it
   std::uint64_t path_bytes_ = 0;
-  std::uint64_t hole_bytes_ = 0;
+  Unstored unstored_;
+  std::map<std::pair<dev_t, ino_t>, ReadBefore> kept_links_;
 };
 
 Status Capture::walk() {
@@ -123,6 +141,7 @@ Status Capture::enter(const Below& next) {
     CLOCHE_TRY_ASSIGN(here_, open_guest_directory(here_.get(), next.name));
   }
   Frame frame;
+  frame.placed = next.placed;
   frame.path_size = path_.size();
   frame.obstacle = obstacle_;
   if (!top) path_ = join(path_, next.name);
@@ -145,11 +164,24 @@ Status Capture::enter(const Below& next) {
       return fail_errno(errno, "read " + tree::printable(thing.path), "could not be inspected");
     }
     thing.touched = is_overlay() || later(thing.st.st_ctim, view_.made);
+    if (!thing.touched && next.placed == Placed::kPerhapsMoved) {
+      CLOCHE_TRY_ASSIGN(const bool hosts, is_hosts_doing(host.get(), thing));
+      thing.touched = !hosts;
+    }
     CLOCHE_TRY(visit(host.get(), thing, frame));
   }
   if (next.against == Against::kAll && host.valid()) CLOCHE_TRY(delete_missing(host.get(), names));
   frames_.push_back(std::move(frame));
   return {};
+}
+
+// What the guest did not touch differs from the host's, or may: because the host changed its own meanwhile?
+Result<bool> Capture::is_hosts_doing(int host, const GuestThing& thing) const {
+  if (host < 0) return false;
+  CLOCHE_TRY_ASSIGN(const std::optional<HostThing> before, host_.look(host, thing.name, thing.path));
+  if (before) return before->changed;
+  struct stat st{};
+  return ::fstat(host, &st) != 0 || later(st.st_ctim, view_.started);
 }
 
 Status Capture::leave() {
@@ -190,6 +222,7 @@ Status Capture::visit(int host, const GuestThing& thing, Frame& frame) {
   entry.obstacle = S_ISFIFO(thing.st.st_mode)   ? Obstacle::kFifo
                    : S_ISSOCK(thing.st.st_mode) ? Obstacle::kSocket
                                                 : Obstacle::kDevice;
+  if (before) CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
   return note(std::move(entry), before);
 }
 
@@ -197,15 +230,17 @@ Status Capture::visit_directory(int host, const GuestThing& thing, const std::op
                                 Frame& frame) {
   CLOCHE_TRY_ASSIGN(const Fd directory, open_guest_directory(here_.get(), thing.name));
   Entry entry{thing.path, {}, tree::directory_state(thing.st.st_mode & 0777), Obstacle::kNone, 0};
+  const bool perhaps_moved = !is_overlay() && (thing.touched || frame.placed == Placed::kPerhapsMoved);
+  const Placed placed = perhaps_moved ? Placed::kPerhapsMoved : Placed::kWhereItWas;
   const mode_t old_mode = before ? before->whole_mode : 0;
   if ((thing.st.st_mode & 07000 & ~old_mode) != 0) entry.marks |= kSpecialBits;
   if (before && before->state.kind == FileKind::kDirectory) {
-    const bool all = is_overlay() ? is_opaque(directory.get()) : thing.touched;
-    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed, before->obstacle});
+    const bool all = is_overlay() ? is_opaque(directory.get()) : placed == Placed::kPerhapsMoved;
+    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed, before->obstacle, placed});
     if (!thing.touched || before->state.mode == entry.after->mode) return {};
     return note(std::move(entry), before);
   }
-  frame.below.push_back({thing.name, Against::kNothing, before ? before->obstacle : Obstacle::kNone});
+  frame.below.push_back({thing.name, Against::kNothing, before ? before->obstacle : Obstacle::kNone, placed});
   // In a copy: the host deleted it meanwhile, and the guest did not care.
   if (!thing.touched) return {};
   if (has_attributes(directory.get())) entry.marks |= kAttributes;
@@ -219,27 +254,40 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   entry.after->mode = thing.st.st_mode & 0777;
   entry.after->size = static_cast<std::uint64_t>(thing.st.st_size);
   if ((thing.st.st_mode & 07000 & ~(before ? before->whole_mode : 0)) != 0) entry.marks |= kSpecialBits;
-  const std::uint64_t filled = static_cast<std::uint64_t>(thing.st.st_blocks) * 512;
-  const std::uint64_t holes = entry.after->size > filled ? entry.after->size - filled : 0;
-  if (holes > kMostHoleBytes - hole_bytes_) {
+  if (!unstored_.add(thing.st)) {
     entry.obstacle = Obstacle::kTooLarge;
+    if (before) CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
     return note(std::move(entry), before);
   }
-  hole_bytes_ += holes;
-  CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(here_.get(), thing.name));
-  if (has_attributes(file.get())) entry.marks |= kAttributes;
-  CLOCHE_TRY_ASSIGN(entry.after->digest, blobs_.read(file.get(), entry.after->size));
+  const std::pair inode(thing.st.st_dev, thing.st.st_ino);
+  const auto known = kept_links_.find(inode);
+  if (known == kept_links_.end()) {
+    CLOCHE_TRY(read_guest(thing, entry));
+  } else {
+    entry.after->digest = known->second.digest;
+    entry.after->mode = known->second.mode;
+    entry.marks |= known->second.marks;
+  }
   if (before && before->state.kind == FileKind::kRegular) {
     CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
     // Opened for writing, or changed back: nothing to propose.
     if (before->obstacle == Obstacle::kNone && tree::agree(before->state, *entry.after)) return {};
   }
-  CLOCHE_TRY(blobs_.keep(entry.after->digest));
+  if (known == kept_links_.end()) CLOCHE_TRY(blobs_.keep(entry.after->digest));
+  if (thing.st.st_nlink > 1)
+    kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode, entry.marks & kAttributes);
   if (before && before->text && before->state.digest != entry.after->digest) {
     CLOCHE_TRY(blobs_.keep_text(*before->text, before->state.digest));
     entry.marks |= kBaseKept;
   }
   return replace(host, std::move(entry), before, thing);
+}
+
+Status Capture::read_guest(const GuestThing& thing, Entry& entry) {
+  CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(here_.get(), thing.name));
+  if (has_attributes(file.get())) entry.marks |= kAttributes;
+  CLOCHE_TRY_ASSIGN(entry.after->digest, blobs_.read(file.get(), entry.after->size));
+  return {};
 }
 
 Status Capture::visit_symlink(int host, const GuestThing& thing, std::optional<HostThing>& before) {

@@ -11,7 +11,7 @@
 
 namespace cloche::files {
 
-// Holes cost a guest nothing and are read like bytes: of all files together not more than this.
+// Holes and further names of a file cost a guest nothing (unstored.h): of all files together not more than this.
 inline constexpr std::uint64_t kMostHoleBytes = std::uint64_t{1} << 30;
 
 // Writes the proposal into the directory `into`, which is empty and ours alone. Until the last step it has no index, so

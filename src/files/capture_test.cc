@@ -261,6 +261,43 @@ TEST(Capture, HolesWithoutEndAreNotRead) {
             (Changes{{"endless", "added, " + std::string(to_string(Obstacle::kTooLarge))}, {"usual", "added"}}));
 }
 
+TEST(Capture, AFileWithManyNamesIsReadOnce) {
+  Desk desk;
+  const std::string content(1 << 20, 'x');
+  write_file(desk.upper("name-0"), content, 0000);
+  for (int i = 1; i < 500; ++i) {
+    fs::create_hard_link(desk.upper("name-0"), desk.upper("name-" + std::to_string(i)));
+  }
+  std::uint64_t bytes = 0;
+  const Fd lower(desk.open_lower());
+  const Fd upper(::open(desk.upper().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const View view{desk.lower(), ViewKind::kOverlay, lower.get(), upper.get(), tick(), {}, {}};
+  const auto summary = capture(view, desk.open_into().get(), [&](const Advance& advance) {
+    bytes = advance.bytes;
+    return Answer::kGoOn;
+  });
+  expect_captured(summary);
+  EXPECT_EQ(bytes, content.size());
+  EXPECT_EQ(summary->added, 500u);
+  EXPECT_EQ(summary->unappliable, 0u);
+  for (const Entry& entry : desk.proposal().entries) {
+    EXPECT_EQ(entry.after->digest, sys::sha256(content)) << entry.path;
+    EXPECT_EQ(entry.after->mode, 0u) << entry.path;  // the guest's, not the one we gave ourselves to read it
+  }
+}
+
+TEST(Capture, MoreNamesForOneFileThanAHostCouldHoldAreNotProposed) {
+  Desk desk;
+  write_file(desk.upper("name-0"), std::string(64 << 20, 'x'));
+  for (int i = 1; i < 40; ++i) {
+    fs::create_hard_link(desk.upper("name-0"), desk.upper("name-" + std::to_string(i)));
+  }
+  const auto summary = desk.capture();
+  expect_captured(summary);
+  // One that is stored, and as many more as all holes together may have.
+  EXPECT_EQ(summary->added - summary->unappliable, 1 + (kMostHoleBytes >> 26));
+}
+
 TEST(Capture, WhatTheHostChangedMeanwhileIsMarked) {
   Desk desk;
   write_file(desk.lower("edited"), "1");
@@ -396,6 +433,44 @@ TEST(CaptureCopy, WhatTheHostDidMeanwhileIsNotTheGuests) {
   write_file(desk.upper("changed-by-both"), "guest");
   expect_captured(desk.capture(ViewKind::kCopy));
   EXPECT_EQ(desk.changes(), (Changes{{"changed-by-both", "modified, host"}}));
+}
+
+TEST(CaptureCopy, WhatIsInADirectoryThatWasMovedGoesWithIt) {
+  CopyDesk desk;
+  for (const char* name : {"one/same", "two/same", "one/deep/er/file", "two/only", "kept/file"}) {
+    write_file(desk.lower(name), std::string("in ") + name[0] + "\n");
+  }
+  desk.copy();
+  fs::rename(desk.upper("one"), desk.upper("aside"));
+  fs::rename(desk.upper("two"), desk.upper("one"));
+  fs::rename(desk.upper("aside"), desk.upper("two"));
+  fs::rename(desk.upper("two/deep/er"), desk.upper("new"));
+  expect_captured(desk.capture(ViewKind::kCopy));
+  EXPECT_EQ(desk.changes(), (Changes{{"one/same", "modified"},
+                                     {"two/same", "modified"},
+                                     {"one/only", "added"},
+                                     {"two/only", "deleted"},
+                                     {"one/deep", "deleted"},
+                                     {"one/deep/er", "deleted"},
+                                     {"one/deep/er/file", "deleted"},
+                                     {"two/deep", "added"},
+                                     {"new", "added"},
+                                     {"new/file", "added"}}));
+}
+
+TEST(CaptureCopy, WhatTheHostDidInADirectoryThatTheGuestTouchedIsNotTheGuests) {
+  CopyDesk desk;
+  for (const char* name : {"folder/edited", "folder/removed", "folder/deep/edited", "folder/kept"}) {
+    write_file(desk.lower(name), "old\n");
+  }
+  desk.copy();
+  write_file(desk.upper("folder/guests"), "x");
+  write_file(desk.lower("folder/edited"), "new\n");
+  write_file(desk.lower("folder/deep/edited"), "new\n");
+  write_file(desk.lower("folder/made"), "new\n");
+  fs::remove(desk.lower("folder/removed"));
+  expect_captured(desk.capture(ViewKind::kCopy));
+  EXPECT_EQ(desk.changes(), (Changes{{"folder/guests", "added"}}));
 }
 
 TEST(CaptureCopy, AWhiteoutIsADeviceThere) {

@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "files/blobs.h"
-#include "files/capture.h"
 #include "files/guest_side.h"
 #include "files/media_type.h"
 #include "files/meter.h"
 #include "files/pattern.h"
+#include "files/unstored.h"
 #include "sys/file.h"
 
 namespace cloche::files {
@@ -24,21 +24,11 @@ constexpr std::size_t kDeepest = 64;  // directories are held open on the way do
 constexpr std::size_t kFirstBytes = 512;
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-// Holes cost a guest nothing and are read like bytes.
-class HoleCount {
- public:
-  Status add(const struct stat& st) {
-    const auto size = static_cast<std::uint64_t>(st.st_size);
-    const auto there = static_cast<std::uint64_t>(st.st_blocks) * 512;
-    holes_ += size > there ? size - there : 0;
-    if (holes_ <= kMostHoleBytes) return {};
-    return fail(ErrorCode::kRefused, "files", "the guest's files have more holes than can be read",
-                "name fewer of them, or files without holes");
-  }
-
- private:
-  std::uint64_t holes_ = 0;
-};
+Status count(Unstored& unstored, const struct stat& st) {
+  if (unstored.add(st)) return {};
+  return fail(ErrorCode::kRefused, "files",
+              "the guest's files have more holes, or names for one file, than can be read", "name fewer of them");
+}
 
 std::string first_bytes(int fd) {
   std::string out(kFirstBytes, '\0');
@@ -89,7 +79,7 @@ class Collector {
     CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(folder, name));
     struct stat st{};
     if (::fstat(file.get(), &st) != 0) return fail_errno(errno, "artifacts", "a file could not be read");
-    CLOCHE_TRY(holes_.add(st));
+    CLOCHE_TRY(count(unstored_, st));
     const auto size = static_cast<std::uint64_t>(st.st_size);
     CLOCHE_TRY_ASSIGN(const sys::Digest digest, blobs_.read(file.get(), size));
     CLOCHE_TRY(blobs_.keep(digest));
@@ -100,7 +90,7 @@ class Collector {
   std::span<const std::string> patterns_;
   Blobs& blobs_;
   Meter& meter_;
-  HoleCount holes_;
+  Unstored unstored_;
   std::vector<Collected> found_;
 };
 
@@ -116,7 +106,7 @@ class Fetcher {
   Status file(int source, int into, const std::string& name) {
     struct stat st{};
     if (::fstat(source, &st) != 0 || !S_ISREG(st.st_mode)) return not_written(to_, "the guest's file cannot be read");
-    CLOCHE_TRY(holes_.add(st));
+    CLOCHE_TRY(count(unstored_, st));
     // As a program of the user's own would have made it, and executable if the guest's is.
     const mode_t mode = (st.st_mode & 0111) != 0 ? 0777 : 0666;
     const Fd out(::openat(into, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -176,8 +166,50 @@ class Fetcher {
 
   const Destination& to_;
   Meter& meter_;
-  HoleCount holes_;
+  Unstored unstored_;
   Fetched fetched_;
+};
+
+// A directory beside the target, which only we can look into: others may be able to write where the target is, and what
+// is not ours there is neither used nor removed.
+class Hidden {
+ public:
+  static Result<Hidden> make(const Destination& to) {
+    constexpr int kTries = 100;
+    for (int i = 0; i < kTries; ++i) {
+      std::string name = fmt::format(".cloche-get-{}-{}", ::getpid(), i);
+      if (::mkdirat(to.parent.get(), name.c_str(), 0700) == 0) {
+        Fd folder(::openat(to.parent.get(), name.c_str(), kDirectory));
+        Hidden hidden(to.parent.get(), std::move(name), std::move(folder));
+        struct stat st{};
+        const bool ours = hidden.folder_.valid() && ::fstat(hidden.folder_.get(), &st) == 0 &&
+                          st.st_uid == ::geteuid() && (st.st_mode & 0077) == 0;
+        if (ours) return hidden;
+        hidden.folder_.reset();
+        return fail(ErrorCode::kSystem, "get " + to.shown, "somebody else changes its directory meanwhile");
+      }
+      if (errno != EEXIST) break;
+    }
+    return not_written(to, "a directory could not be made");
+  }
+  Hidden(Hidden&&) = default;
+  Hidden(const Hidden&) = delete;
+  ~Hidden() {
+    if (!folder_.valid()) return;
+    if (::unlinkat(folder_.get(), kThing, 0) != 0) remove_directory();
+    (void)::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR);
+  }
+  static constexpr const char* kThing = "it";
+  int folder() const { return folder_.get(); }
+
+ private:
+  void remove_directory() const { (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", folder_.get(), kThing)); }
+  Hidden(int parent, std::string name, Fd folder)
+      : parent_(parent), name_(std::move(name)), folder_(std::move(folder)) {}
+
+  int parent_;
+  std::string name_;
+  Fd folder_;
 };
 
 const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string& path) {
@@ -255,21 +287,16 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
   }
   Meter meter(progress);
   Fetcher fetcher(to, meter);
-  const std::string hidden = fmt::format(".cloche-get-{}", ::getpid());
-  Status done;
+  CLOCHE_TRY_ASSIGN(const Hidden hidden, Hidden::make(to));
   if (S_ISDIR(st.st_mode)) {
     CLOCHE_TRY_ASSIGN(const Fd source, open_guest_directory(parent.get(), leaf));
-    done = fetcher.directory(source.get(), to.parent.get(), hidden, 0);
+    CLOCHE_TRY(fetcher.directory(source.get(), hidden.folder(), Hidden::kThing, 0));
   } else {
     CLOCHE_TRY_ASSIGN(const Fd source, open_guest_file(parent.get(), leaf));
-    done = fetcher.file(source.get(), to.parent.get(), hidden);
+    CLOCHE_TRY(fetcher.file(source.get(), hidden.folder(), Hidden::kThing));
   }
-  if (done && ::renameat(to.parent.get(), hidden.c_str(), to.parent.get(), to.name.c_str()) != 0) {
-    done = not_written(to, "it could not be put in place");
-  }
-  if (!done) {
-    (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", to.parent.get(), hidden));
-    return std::unexpected(done.error());
+  if (::renameat(hidden.folder(), Hidden::kThing, to.parent.get(), to.name.c_str()) != 0) {
+    return not_written(to, "it could not be put in place");
   }
   return fetcher.fetched();
 }

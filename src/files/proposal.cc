@@ -57,7 +57,7 @@ std::string_view to_string(Obstacle obstacle) {
     case Obstacle::kName:
       return "the path is too long, or one that cannot be named";
     case Obstacle::kTooLarge:
-      return "a sparse file with too large holes";
+      return "too many holes, or names for one file";
     case Obstacle::kUnreadable:
       return "the host's own cannot be read";
     case Obstacle::kMount:

@@ -29,7 +29,7 @@ enum class Obstacle : std::uint8_t {
   kSocket,
   kDevice,
   kName,        // a path that no proposal may name, or a longer one than can be opened; nothing below it is listed
-  kTooLarge,    // a sparse file whose holes alone would take too long to read
+  kTooLarge,    // holes, or further names of one file, beyond what is read
   kUnreadable,  // the host's own file or directory cannot be read, so nobody knows what would be replaced
   kMount,       // another file system is mounted there on the host
 };

@@ -161,7 +161,7 @@ const std::vector<Case>& table() {
        .removals = {{"device-checks"}}},
       {.number = 34,
        .victim = "34_read_only_submounts",
-       .options = {"--read", "@READ@"},
+       .options = {"--read", "@READ@", "--read", "@WRITE@/granted"},
        .no_process_user = "Landlock does not judge modes and times of the user's own files",
        .removals = {{"read-only", "landlock"}},
        .process_removals = {{"landlock"}}},
@@ -192,9 +192,15 @@ const std::vector<Case>& table() {
       {.number = 41,
        .victim = "41_leave_writable_root",
        .options = {"--write", "@WRITE@"},
-       .expected = {0, 126},  // bwrap under root refuses to grant for writing
+       .bwrap_refuses = true,  // under root it does not grant for writing
        .removals = {{"expose:@DIR@", "landlock"}},
        .process_removals = {{"landlock"}}},
+      {.number = 41,
+       .variant = "tree",
+       .victim = "41_workspace",
+       .workspace_only = true,
+       .no_process = "a workspace takes the native backend of tier 1",
+       .removals = {{"workspace"}}},
       {.number = 42,
        .victim = "42_noexec",
        .options = {"--write", "@WRITE@"},
@@ -268,6 +274,9 @@ const std::vector<Case>& table() {
   return kCases;
 }
 
+// Mounts and paths, which a workspace adds to.
+bool is_about_mounts(const Case& c) { return c.number >= 27 && c.number <= 42; }
+
 }  // namespace
 
 std::string to_string(Lane lane) { return lane == Lane::kRoot ? "root" : "user"; }
@@ -278,10 +287,16 @@ std::string to_string(Cellar cellar) {
       return "native";
     case Cellar::kBwrap:
       return "bwrap";
+    case Cellar::kOverlay:
+      return "overlay";
+    case Cellar::kCopy:
+      return "copy";
     default:
       return "process";
   }
 }
+
+bool has_workspace(Cellar cellar) { return cellar == Cellar::kOverlay || cellar == Cellar::kCopy; }
 
 std::span<const Case> cases() { return table(); }
 
@@ -292,6 +307,10 @@ std::vector<std::pair<Lane, Cellar>> places_of(const Case& c) {
   for (const Lane lane : {Lane::kRoot, Lane::kUser}) {
     const bool left_out = (c.root_only && lane != Lane::kRoot) || (c.user_only && lane != Lane::kUser);
     if (!lane_possible(lane) || left_out) continue;
+    if (is_about_mounts(c)) {
+      for (const Cellar cellar : {Cellar::kOverlay, Cellar::kCopy}) out.emplace_back(lane, cellar);
+    }
+    if (c.workspace_only) continue;
     out.emplace_back(lane, Cellar::kNative);
     if (c.no_bwrap.empty()) out.emplace_back(lane, Cellar::kBwrap);
     if (c.no_process.empty() && (lane == Lane::kRoot || c.no_process_user.empty()))
@@ -303,9 +322,9 @@ std::vector<std::pair<Lane, Cellar>> places_of(const Case& c) {
 std::vector<Removal> removals_on(const Case& c, Lane lane, Cellar cellar) {
   constexpr std::string_view kRootOnly = "root/";
   std::vector<Removal> out;
-  for (const Removal& removal : cellar == Cellar::kProcess  ? c.process_removals
-                                : cellar == Cellar::kNative ? c.removals
-                                                            : std::vector<Removal>{}) {
+  for (const Removal& removal : cellar == Cellar::kProcess ? c.process_removals
+                                : cellar == Cellar::kBwrap ? std::vector<Removal>{}
+                                                           : c.removals) {
     Removal& words = out.emplace_back();
     for (const std::string& what : removal) {
       if (!what.starts_with(kRootOnly)) {

@@ -10,11 +10,13 @@
 namespace cloche::security {
 
 enum class Lane : unsigned char { kRoot, kUser };
-enum class Cellar : unsigned char { kNative, kBwrap, kProcess };  // what makes the cell; kProcess is tier 0
-inline constexpr Cellar kCellars[] = {Cellar::kNative, Cellar::kBwrap, Cellar::kProcess};
+// What makes the cell. kProcess is tier 0; kOverlay and kCopy are native cells with a workspace, which is what is
+// granted for writing elsewhere, and where the victim begins.
+enum class Cellar : unsigned char { kNative, kBwrap, kProcess, kOverlay, kCopy };
 
 std::string to_string(Lane lane);
 std::string to_string(Cellar cellar);
+bool has_workspace(Cellar cellar);
 
 // What is taken out of the run, in the words of weaken.h; all of it together must let the attack through. "root/WHAT"
 // goes as root only.
@@ -31,8 +33,10 @@ struct Case {
   std::string root_bait{};          // what only root can lay out; the case is skipped where the tests have no root
   std::string root_bait_removed{};  // the same, where only the removal needs it
   std::vector<int> expected = {0};  // exit codes that mean "held"
+  bool bwrap_refuses = false;       // 126 means "held" there, too
   bool root_only = false;
   bool user_only = false;
+  bool workspace_only = false;
   bool liveness = false;                    // the host must be able to start programs while the attack goes on
   std::string no_bwrap{};                   // why this backend does not give the property; empty: it does
   std::string no_process{};                 // why tier 0 does not promise it; empty: it does

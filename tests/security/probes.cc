@@ -257,10 +257,21 @@ Finding read_back_keeps_the_guest_from_starting(const Site& site) {
   if (site.cellar == Cellar::kNative) {
     missing.insert(missing.end(), {{"namespaces:net"}, {"namespaces:pid"}, {"root-read-only"}, {"capabilities"}});
   }
-  for (Removal& removal : missing) {
-    const std::string what = removal.back();
+  const auto start_without = [&](Removal removal, Cellar cellar) {
     removal.insert(removal.end(), site.without.begin(), site.without.end());
-    const Ended ended = site.end(site.stage.cloche_run(site.cellar, {}, "01_descriptors", {}, removal));
+    return site.end(site.stage.cloche_run(cellar, {}, "01_descriptors", {}, removal));
+  };
+  for (const char* what : {"workspace", "workspace:lower"}) {
+    for (const Cellar cellar : {Cellar::kOverlay, Cellar::kCopy}) {
+      if (site.cellar != Cellar::kNative) continue;
+      const Ended ended = start_without({what}, cellar);
+      const bool stopped = ended.code == 125 && ended.output.find("kernel says otherwise") != std::string::npos;
+      if (!stopped) return breached(fmt::format("a guest ran without {}: {}", what, ended.output));
+    }
+  }
+  for (const Removal& removal : missing) {
+    const std::string what = removal.back();
+    const Ended ended = start_without(removal, site.cellar);
     if (ended.code == 0) return breached("a guest ran without " + what);
     if (ended.code != 125) return cannot(fmt::format("without {}: code {}, {}", what, ended.code, ended.output));
   }

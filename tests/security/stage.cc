@@ -1,7 +1,10 @@
 #include "stage.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +14,8 @@
 #include <fstream>
 #include <system_error>
 #include <thread>
+
+#include "tree_state.h"
 
 namespace cloche::security {
 namespace fs = std::filesystem;
@@ -25,6 +30,20 @@ std::vector<std::pair<fs::path, std::string>> programs() {
           {build / "cloche-init", "cloche-init"},
           {build / "weaken", "weaken"},
           {build / "loose-init", "loose-init"}};
+}
+
+// The workspace takes the place of the grant for writing, and of another working directory.
+std::vector<std::string> with_workspace(Cellar cellar, const std::vector<std::string>& options) {
+  std::vector<std::string> out{"--workspace", "@WRITE@", "--workspace-mode", to_string(cellar)};
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const bool replaced = options[i] == "--cwd" || (options[i] == "--write" && options[i + 1] == "@WRITE@");
+    if (replaced) {
+      ++i;
+    } else {
+      out.push_back(options[i]);
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -80,9 +99,8 @@ void Stage::fill() {
   for (const auto& entry : fs::directory_iterator(here / "victims", error)) {
     fs::copy_file(entry.path(), root_ / "victims" / entry.path().filename(), error);
   }
-  fs::create_directories(root_ / "bait-dir/write", error);
   fs::create_directories(root_ / "bait-dir/evil-target/sub", error);
-  fs::create_symlink("../evil-target", root_ / "bait-dir/write/evil", error);
+  fill_tree();
   constexpr const char* kEnvironment = "[env]\npass = [\"BAIT_*\"]\n";
   std::ofstream(root_ / "policy.toml") << "version = 1\nextends = \"untrusted\"\n" << kEnvironment;
   // Code of low trust never runs on tier 0.
@@ -91,15 +109,49 @@ void Stage::fill() {
       << kEnvironment;
   if (::geteuid() == 0 && lane_ == Lane::kUser) {
     // The user owns the engine's programs, so that only the cell keeps the guest from writing to them.
-    for (const char* owned : {"bin", "bin/cloche", "bin/cloche-init", "bin/weaken", "bin/loose-init", "home",
-                              "bait-dir", "bait-dir/write"}) {
+    for (const char* owned :
+         {"bin", "bin/cloche", "bin/cloche-init", "bin/weaken", "bin/loose-init", "home", "bait-dir"}) {
       (void)!::chown((root_ / owned).c_str(), kUserLaneUid, kUserLaneUid);
+    }
+    (void)!::chown(tree().c_str(), kUserLaneUid, kUserLaneUid);
+    for (const auto& entry : fs::recursive_directory_iterator(tree(), error)) {
+      (void)!::lchown(entry.path().c_str(), kUserLaneUid, kUserLaneUid);
     }
   }
   // The one file that stays root's, set-uid: what a hostile file system could hold.
   const fs::path helper = root_ / "victims/23_setuid_helper";
   fs::copy_file(root_ / "victims/23_setuid", helper, error);
   if (::geteuid() == 0) (void)!::chmod(helper.c_str(), 04755);
+}
+
+// What is granted for writing, or is the workspace: of every kind of thing one, so that a change to any is seen.
+void Stage::fill_tree() {
+  const fs::path top = tree();
+  std::error_code error;
+  for (const char* dir : {"folder/deep", "granted", "empty"}) fs::create_directories(top / dir, error);
+  for (const char* file : {"file", "tool", "locked", "first", "folder/inner", "folder/deep/inner", "granted/file"}) {
+    std::ofstream(top / file) << "this is the host's " << file << "\n";
+  }
+  fs::create_symlink("../evil-target", top / "evil", error);
+  fs::create_symlink("file", top / "link", error);
+  fs::create_hard_link(top / "first", top / "second", error);
+  fs::permissions(top / "tool", fs::perms(0755), error);
+  fs::permissions(top / "locked", fs::perms(0600), error);
+  fs::permissions(top, fs::perms(0777), error);
+  (void)!::setxattr((top / "file").c_str(), "user.note", "the host's", 10, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  const std::string name = (top / "socket").string();
+  if (name.size() >= sizeof address.sun_path) return;
+  name.copy(address.sun_path, sizeof address.sun_path - 1);
+  socket_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket_.get(), 8) != 0 || ::chmod(name.c_str(), 0777) != 0) {
+    problem_ = "no socket in the tree";
+  }
+}
+
+std::string Stage::change_of_tree(const std::string& before) const {
+  return first_difference(before, state_of(tree()));
 }
 
 Stage::~Stage() {
@@ -158,7 +210,7 @@ std::vector<std::string> Stage::cloche_run(Cellar cellar, const std::vector<std:
   if (std::ranges::find(options, "--wall") == options.end()) out.insert(out.end(), {"--wall", "20s"});
   // Without delegated cgroups an ordinary user has only rlimits; the policy has to say that this is enough.
   if (lane_ == Lane::kUser && !delegated()) out.insert(out.end(), {"--set", "limits.mode=best-effort"});
-  append(out, options);
+  append(out, has_workspace(cellar) ? with_workspace(cellar, options) : options);
   out.insert(out.end(), {"--", victim(victim_name)});
   append(out, args);
   return out;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "cases.h"
 #include "running.h"
 
@@ -39,6 +40,9 @@ class Stage {
   std::string path(const std::string& name) const { return (root_ / name).string(); }
   std::string victim(const std::string& name) const { return path("victims/" + name); }
   std::string bait_dir() const { return path("bait-dir"); }
+  std::string tree() const { return path("bait-dir/write"); }
+  // What is different since state_of(tree()) was taken; empty: nothing.
+  std::string change_of_tree(const std::string& before) const;
   bool has(const std::string& program) const { return std::filesystem::exists(root_ / "bin" / program); }
   bool delegated() const { return cgroups_.complete(); }
   std::map<std::string, std::string> environment() const;
@@ -56,10 +60,12 @@ class Stage {
   std::string expand(std::string text) const;
   void append(std::vector<std::string>& to, const std::vector<std::string>& from) const;
   void fill();
+  void fill_tree();
 
   Lane lane_;
   std::filesystem::path root_;
   std::string problem_;
+  Fd socket_;  // listens inside the tree
   DelegatedCgroups cgroups_;
 };
 

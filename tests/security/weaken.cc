@@ -185,6 +185,22 @@ Status expose(Plan& plan, std::string_view what, std::string_view path) {
   return {};
 }
 
+// The tree below what takes the guest's changes is no longer read-only.
+Status open_trees(Plan& plan, std::string_view what) {
+  bool found = false;
+  for (Step& step : plan.steps) {
+    if (step.serves != Guarantee::kWorkspace || (step.x & wire::kReadOnly) == 0) continue;
+    step.x &= ~static_cast<std::uint64_t>(wire::kReadOnly);
+    found = true;
+  }
+  return found ? Status{} : nothing(what);
+}
+
+Status uncover_trees(Plan& plan, std::string_view what) {
+  CLOCHE_TRY(open_trees(plan, what));
+  return drop_kinds(plan, what, {StepKind::kOverlay, StepKind::kCopyTree});
+}
+
 Status remove_pivot(Plan& plan, std::string_view what) {
   for (Step& step : plan.steps) {
     if (step.kind == StepKind::kExec) step.b = "/";  // the cell's own directories are not there without its root
@@ -211,6 +227,8 @@ Status weaken(Plan& plan, std::string_view what) {
   if (what == "read-only") return clear_flag(plan, what, wire::kReadOnly);
   if (what == "scratch-caps") return uncap_scratch(plan, what);
   if (what == "device-checks") return bind_devices_unchecked(plan, what);
+  if (what == "workspace") return uncover_trees(plan, what);
+  if (what == "workspace:lower") return open_trees(plan, what);
   if (what == "pivot") return remove_pivot(plan, what);
   if (what == "landlock") {
     return drop_kinds(plan, what, {StepKind::kLandlock, StepKind::kLandlockRule, StepKind::kLandlockRestrict});

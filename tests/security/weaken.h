@@ -24,6 +24,8 @@ namespace cloche::security {
 //   noexec, read-only           mount flags, wherever they are set
 //   scratch-caps                size and inode cap of what the guest writes
 //   device-checks               devices are bound by path like any file
+//   workspace                   the tree itself is there, writable, and nothing lies on top
+//   workspace:lower             the tree below is not read-only
 //   expose:/PATH                the host's directory appears in the cell, writable
 // The engine's own doings (weaken_seams.cc):
 //   read-back      the cell starts whatever the kernel says about it, and the receipt repeats the plan

@@ -22,6 +22,11 @@ int main(void) {
   must_not_write(granted);
   snprintf(sub, sizeof sub, "%s/sub", granted);
   must_not_write(sub);
+  // Inside of what is a workspace in some cells: there the guest may write all around it.
+  snprintf(sub, sizeof sub, "%s/granted", bait("BAIT_WRITE"));
+  must_not_write(sub);
+  snprintf(sub, sizeof sub, "%s/granted/file", bait("BAIT_WRITE"));
+  if (access(sub, R_OK) < 0) CANNOT("%s is not granted\n", sub);
   must_not_write("/usr");
   must_not_write("/usr/bin");
   HELD();

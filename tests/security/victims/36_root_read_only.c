@@ -8,9 +8,13 @@ int main(void) {
   struct statvfs info;
   static const char* const places[] = {"/",     "/usr",     "/etc",    "/dev",       "/bin",
                                        "/home", "/work/..", "/tmp/..", "/dev/shm/.."};
-  for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
-    char path[64];
-    snprintf(path, sizeof path, "%s/victim36", i == 0 ? "" : places[i]);
+  const size_t count = sizeof places / sizeof *places;
+  for (size_t i = 0; i <= count; ++i) {
+    char path[4200];
+    if (i < count)
+      snprintf(path, sizeof path, "%s/victim36", i == 0 ? "" : places[i]);
+    else
+      snprintf(path, sizeof path, "%s/../victim36", bait("BAIT_WRITE"));
     int made = mkdir(path, 0755);
     int error = errno;
     if (made == 0) rmdir(path);

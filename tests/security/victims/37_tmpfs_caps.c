@@ -5,7 +5,7 @@
 
 static void fill(const char* directory) {
   static char block[1 << 20];
-  char path[128];
+  char path[4200];
   snprintf(path, sizeof path, "%s/victim37", directory);
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (fd < 0) return;
@@ -13,7 +13,7 @@ static void fill(const char* directory) {
   ssize_t got;
   while (written < (64l << 20) && (got = write(fd, block, sizeof block)) > 0) written += got;
   // One file may be bounded by RLIMIT_FSIZE where the file system is not: go on in a second one.
-  char second[140];
+  char second[4210];
   snprintf(second, sizeof second, "%s.2", path);
   int more = open(second, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   while (more >= 0 && written < (64l << 20) && (got = write(more, block, sizeof block)) > 0) written += got;
@@ -25,7 +25,7 @@ static void fill(const char* directory) {
 }
 
 static void crowd(const char* directory) {
-  char path[128];
+  char path[4200];
   int made = 0;
   for (; made < 40000; ++made) {
     snprintf(path, sizeof path, "%s/v37-%d", directory, made);
@@ -56,6 +56,9 @@ int main(void) {
   }
   static const char* const places[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
   for (size_t i = 0; i < sizeof places / sizeof *places; ++i) fill(places[i]);
-  crowd("/tmp");
+  // Where there is a workspace, everything in it comes out of the same cap.
+  const char* workspace = bait("BAIT_WRITE");
+  fill(workspace);
+  crowd(access(workspace, W_OK) == 0 ? workspace : "/tmp");
   HELD();
 }

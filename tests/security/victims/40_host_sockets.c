@@ -25,6 +25,9 @@ int main(void) {
   victim_begin();
   const char* bait_socket = bait("BAIT_SOCKET");
   must_not_reach(bait_socket);
+  char path[4200];
+  snprintf(path, sizeof path, "%s/socket", bait("BAIT_WRITE"));
+  must_not_reach(path);
   static const char* const known[] = {"/run/docker.sock",
                                       "/var/run/docker.sock",
                                       "/run/podman/podman.sock",
@@ -36,7 +39,6 @@ int main(void) {
                                       "/run/nscd/socket",
                                       "/tmp/.X11-unix/X0"};
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) must_not_reach(known[i]);
-  char path[4200];
   for (int pid = 1; pid < 32; ++pid) {
     snprintf(path, sizeof path, "/proc/%d/root%s", pid, bait_socket);
     must_not_reach(path);

@@ -1,0 +1,240 @@
+"""A hostile guest's files against diff, apply, --get and --artifact, and a host whose tree somebody changes meanwhile."""
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from cell import CLOCHE, TIMEOUT
+from workspace_case import MODES, WorkspaceCase, snapshot
+
+STRANGE = r"""
+import os
+names = [b"\x1b]0;title\x07", b"\x1b[2Jx", b"line\nbreak", b"tab\t", b"\xff\xfe", b"..x", b"...", b".. ", b" ", b"-rf",
+         b"--force", b"a\\b", b'"quoted"', b"\xe2\x80\xae" b"txt.exe", b"n" * 255, b".cloche-get-1", b"\r", b"\x7f",
+         b".Cloche-Apply", b"index", b"blobs"]
+for name in names:
+    with open(name, "wb") as file: file.write(name.hex().encode())
+os.makedirs("folder/.cloche-apply"); open("folder/.cloche-apply/journal", "w").close()
+try: os.mkdir(".cloche-apply"); open(".cloche-apply/journal", "w").write("evil")
+except OSError as error: print(error)
+os.symlink("loop-b", "loop-a"); os.symlink("loop-a", "loop-b"); os.symlink(".", "loop-c"); os.symlink("\x1b[31m", "red")
+os.symlink("x" * 4095, "long-link")
+os.remove("text"); os.mkfifo("text")
+os.makedirs("closed/inner/most"); open("closed/inner/most/file", "w").write("found")
+for path in ("closed/inner/most/file", "closed/inner/most", "closed/inner", "closed"): os.chmod(path, 0)
+"""
+
+FORGED = r"""
+import os
+for name in ("opaque", "redirect", "whiteout", "metacopy", "origin", "impure", "xwhiteouts", "overlay.opaque"):
+    for path in (".", "folder", "empty-folder", "text", "tool"):
+        for value in (b"y", b"x", b"/", b""):
+            try: os.setxattr(path, "user.overlay." + name, value)
+            except OSError: pass
+os.chmod("folder", 0o755); os.chmod("text", 0o644); os.chmod("tool", 0o644)
+"""
+
+DEEP = r"""
+import os
+for level in range(1990):
+    os.mkdir("d", 0o700); os.chdir("d")
+with open("deepest", "w") as file: file.write("x")
+os.chdir(".."); os.chmod("d", 0)
+"""
+
+# Whatever stands in the way of the caller: it puts links, fifos and other directories where a folder was.
+SWAPPER = r"""
+import os, random, sys, time
+tree, outside = sys.argv[1:]
+print("up", flush=True)
+while True:
+    for name in ("folder", "a", "text"):
+        path, aside = f"{tree}/{name}", f"{tree}/{name}-aside"
+        for make in (lambda: os.symlink(outside, path), lambda: os.mkfifo(path), lambda: os.mkdir(path)):
+            try: os.rename(path, aside)
+            except OSError: continue
+            try: make()
+            except OSError: pass
+            time.sleep(random.random() / 100)
+            try: os.unlink(path)
+            except OSError: pass
+            try: os.rmdir(path)
+            except OSError: pass
+            try: os.rename(aside, path)
+            except OSError: pass
+            time.sleep(random.random() / 500)
+"""
+
+
+def control_bytes(text):
+    return [byte for byte in text if (byte < 32 and byte != 10) or byte == 127 or byte > 127]
+
+
+class HostileGuest(WorkspaceCase):
+    def tearDown(self):
+        subprocess.run(["chmod", "-R", "u+rwx", self.folder], check=False, capture_output=True, timeout=TIMEOUT)
+
+    def test_X6_strange_names_links_and_modes_are_shown_and_applied(self):
+        first = self.tree
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                shutil.copytree(first, self.path("tree-" + mode), symlinks=True)
+                self.tree = self.path("tree-" + mode)
+                before = snapshot(self.tree)
+                done, report = self.report_of(mode, "--lang", "python", "-", input=STRANGE.encode())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(snapshot(self.tree), before)
+                self.assertEqual(report["workspaces"][0]["problem"], "")
+                for words in ([], ["--stat"], ["--name-only"], ["--json"]):
+                    shown = self.cloche("diff", "last", *words)
+                    self.assertEqual(shown.returncode, 0, shown.stderr)
+                    self.assertNotIn(b"\x1b", shown.stdout + shown.stderr)
+                changes = json.loads(self.cloche("diff", "last", "--json").stdout)["workspaces"][0]["changes"]
+                by_path = {change["path"]: change for change in changes}
+                self.assertFalse(by_path["text"]["appliable"])
+                self.assertEqual(by_path["text"]["before"]["sha256"], hashlib.sha256(b"this is text\n").hexdigest())
+                self.assertEqual([path for path in by_path if path.startswith(".cloche-apply")], [])
+                self.assertEqual(by_path["closed/inner/most/file"]["after"]["mode"], "0000")
+                applied = self.cloche("apply", "last")
+                self.assertEqual(applied.returncode, 0, applied.stderr)
+                self.assertEqual(control_bytes(applied.stdout + applied.stderr), [])
+                with open(os.fsencode(self.tree) + b"/\x1b]0;title\x07", "rb") as file:
+                    self.assertEqual(file.read(), b"\x1b]0;title\x07".hex().encode())
+                self.assertEqual(os.readlink(self.tree + "/loop-a"), "loop-b")
+                self.assertEqual(os.lstat(self.tree + "/closed").st_mode & 0o777, 0)
+                self.assertFalse(os.path.lexists(self.tree + "/.cloche-apply"))
+                self.assertTrue(os.path.isfile(self.tree + "/text"))
+
+    def test_X6_forged_attributes_delete_nothing(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                before = snapshot(self.tree)
+                done, report = self.report_of(mode, "--lang", "python", "-", input=FORGED.encode())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(snapshot(self.tree), before)
+                changes = report["workspaces"][0]
+                self.assertEqual((changes["deleted"], changes["added"], changes["problem"]), (0, 0, ""))
+                self.assertEqual(self.cloche("apply", "last").returncode, 0)
+                self.assertEqual({path: state[-1] for path, state in snapshot(self.tree).items()},
+                                 {path: state[-1] for path, state in before.items()})
+
+    def test_X6_a_directory_that_was_moved_arrives_with_all_that_is_in_it(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                tree = self.tree = self.path("tree-" + mode)
+                for folder in ("src/deep", "lib/deep"):
+                    os.makedirs(f"{tree}/{folder}")
+                    for i in range(60):
+                        self.path(f"tree-{mode}/{folder}/f{i}", folder)
+                time.sleep(0.05)  # what changed in the very tick of the start counts as changed meanwhile
+                done = self.work(mode, "--", "sh", "-c", "mv src aside; mv lib src; mv aside moved")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.cloche("apply", "last").returncode, 0)
+                self.assertEqual(sorted(os.listdir(tree)), ["moved", "src"])
+                for folder, content in (("src", "lib/deep"), ("moved", "src/deep")):
+                    found = set()
+                    for i in range(60):
+                        with open(f"{tree}/{folder}/deep/f{i}", encoding="utf-8") as file:
+                            found.add(file.read())
+                    self.assertEqual(found, {content})
+
+    def test_X6_two_thousand_levels(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                got = self.path("got-" + mode)
+                done, report = self.report_of(mode, "--get", self.tree + "/d:" + got, "--artifact", "**/deepest", "--lang",
+                                              "python", "-", input=DEEP.encode())
+                self.assertEqual(done.returncode, 125, done.stderr)
+                self.assertIn(b"too deep", done.stderr)
+                self.assertEqual([name for name in os.listdir(self.folder) if "got" in name], [])
+                self.assertEqual(report["workspaces"][0]["added"], 1991)
+                self.assertEqual(self.cloche("diff", "last", "--stat").returncode, 0)
+                if mode == MODES[-1]:  # once: each level waits for the disk
+                    self.assertEqual(self.cloche("apply", "last").returncode, 0)
+                    self.assertTrue(os.path.isdir(self.tree + "/d" * 1000))
+                    # Too deep for what cleans up behind a test.
+                    subprocess.run(["chmod", "-R", "u+rwx", self.tree + "/d"], check=True, timeout=TIMEOUT)
+                    subprocess.run(["rm", "-rf", self.tree + "/d"], check=True, timeout=TIMEOUT)
+                self.assertEqual(self.cloche("discard", "last").returncode, 0)
+
+    def test_N8_holes_and_names_for_one_file_are_bounded(self):
+        script = ("import os\nfor i in range(40):\n  with open(f's{i}', 'wb') as f: f.truncate(200 << 20)\n"
+                  "with open('n', 'wb') as f: f.write(b'x' * (8 << 20))\nfor i in range(2000): os.link('n', f'n{i}')\n")
+        done, report = self.report_of("overlay", "--disk", "256M", "--lang", "python", "-", input=script.encode())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(report["workspaces"][0]["added"], 2041)
+        changes = json.loads(self.cloche("diff", "last", "--json").stdout)["workspaces"][0]["changes"]
+        size = sum(change["after"]["size"] for change in changes if change["appliable"])
+        self.assertLessEqual(size, (1 << 30) + (8 << 20))
+
+
+class HostileHost(WorkspaceCase):
+    def swap(self):
+        outside = self.path("outside")
+        os.makedirs(outside + "/b/c", exist_ok=True)
+        for name in ("inner", "deep", "b/c/deep"):
+            self.path("outside/" + name, "outside\n")
+        process = subprocess.Popen([sys.executable, "-c", SWAPPER, self.tree, outside], stdout=subprocess.PIPE)
+
+        def end():
+            process.kill()
+            process.wait(TIMEOUT)
+            process.stdout.close()
+
+        self.addCleanup(end)
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        return outside, end
+
+    def test_R4_links_that_come_and_go_lead_no_apply_outside(self):
+        outside, end = self.swap()
+        before = snapshot(outside)
+        for number in range(20):
+            script = (f"mkdir -p folder a/b/c; for f in folder/inner folder/new-{number} a/b/c/deep text; do "
+                      f"rm -f $f; echo {number} > $f; done")
+            # The guest may meet a link or a fifo, too, and fail.
+            self.assertIn(self.work("overlay", "--", "sh", "-c", script).returncode, (0, 1, 2))
+            done = self.cloche("apply", "last", "--force")
+            self.assertIn(done.returncode, (0, 1, 125, 126), done.stderr)
+            self.assertEqual(snapshot(outside), before)
+        end()
+        # Once nobody is in the way any more, the next command ends what could not be undone.
+        for name in ("folder", "a", "text"):
+            path = f"{self.tree}/{name}"
+            if os.path.lexists(path + "-aside"):
+                subprocess.run(["rm", "-rf", path], check=True, timeout=TIMEOUT)
+                os.rename(path + "-aside", path)
+        done = self.cloche("diff", "last", "--name-only")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if os.path.lexists(self.tree + "/.cloche-apply"):
+            self.assertIn(b"something new is at its place", done.stderr)  # never overwritten, and never thrown away
+
+    def test_X6_a_tree_that_changes_while_it_is_copied_or_captured(self):
+        outside, end = self.swap()
+        before = snapshot(outside)
+        for mode in MODES * 6:
+            with self.subTest(mode=mode):
+                done = self.work(mode, "--", "sh", "-c", "grep -rsh outside .; echo x > new; rm -rf folder text; true")
+                self.assertIn(done.returncode, (0, 125, 126), done.stderr)
+                self.assertEqual(snapshot(outside), before)
+                self.assertNotIn(b"outside", done.stdout)
+        end()
+
+    def test_K7_killed_while_the_changes_are_kept(self):
+        before = snapshot(self.tree)
+        script = "import os\nfor i in range(30000): open(f'f{i}', 'w').close()\nprint('done', flush=True)"
+        process = self.start("--workspace", self.tree, "--inodes", "60000", "--lang", "python", "-")
+        process.stdin.write(script.encode())
+        process.stdin.close()
+        self.assertEqual(process.stdout.readline(), b"done\n")
+        process.stderr.readline()  # "copying: …"; or it was faster
+        process.send_signal(signal.SIGKILL)
+        process.wait(TIMEOUT)
+        self.assertEqual(snapshot(self.tree), before)
+        until = time.monotonic() + 20
+        while os.listdir(self.state + "/runs") and time.monotonic() < until:
+            self.assertEqual(self.cloche("gc", "--keep", "0").returncode, 0)
+        self.assertEqual(os.listdir(self.state + "/runs"), [])
