@@ -37,8 +37,13 @@ Status end_interrupted_applications(const std::vector<std::string>& workspaces) 
     CLOCHE_TRY_ASSIGN(const Fd place, sys::open_without_symlinks(workspace));
     const Fd root(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid()) continue;  // the run says why
-    CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root.get()));
-    if (recovered.outcome == tree::Recovery::kNothing) continue;
+    auto recovered = tree::recover(root.get());
+    if (!recovered) {
+      Error error = recovered.error();
+      error.code = ErrorCode::kRefused;
+      return std::unexpected(std::move(error));
+    }
+    if (recovered->outcome == tree::Recovery::kNothing) continue;
     put(STDERR_FILENO,
         fmt::format("cloche: workspace {}: an interrupted application was ended first\n", printable(workspace)));
   }

@@ -195,8 +195,8 @@ class HostileHost(WorkspaceCase):
         for number in range(20):
             script = (f"mkdir -p folder a/b/c; for f in folder/inner folder/new-{number} a/b/c/deep text; do "
                       f"rm -f $f; echo {number} > $f; done")
-            # The guest may meet a link or a fifo, too, and fail.
-            self.assertIn(self.work("overlay", "--", "sh", "-c", script).returncode, (0, 1, 2))
+            # The guest may meet a link or a fifo, too, and fail; and what was interrupted cannot always be ended now.
+            self.assertIn(self.work("overlay", "--", "sh", "-c", script).returncode, (0, 1, 2, 126))
             done = self.cloche("apply", "last", "--force")
             self.assertIn(done.returncode, (0, 1, 125, 126), done.stderr)
             self.assertEqual(snapshot(outside), before)
@@ -207,8 +207,8 @@ class HostileHost(WorkspaceCase):
             if os.path.lexists(path + "-aside"):
                 subprocess.run(["rm", "-rf", path], check=True, timeout=TIMEOUT)
                 os.rename(path + "-aside", path)
-        done = self.cloche("diff", "last", "--name-only")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.work("overlay", "--", "true")
+        self.assertIn(done.returncode, (0, 126), done.stderr)
         if os.path.lexists(self.tree + "/.cloche-apply"):
             self.assertIn(b"something new is at its place", done.stderr)  # never overwritten, and never thrown away
 
