@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/console.h"
@@ -241,7 +242,7 @@ std::string overview() {
   std::string out =
       "cloche runs code that nobody vouches for: sealed off, limited, and with a report of what held it.\n\n"
       "usage: cloche COMMAND [options] …\n\n";
-  for (const Command& command : commands()) out += fmt::format("  {:<8} {}\n", command.name, command.summary);
+  for (const Command& command : commands()) out += fmt::format("  {:<10} {}\n", command.name, command.summary);
   out += "\nexamples:\n";
   for (const Text example : std::span(kRunExamples).first(4)) out += fmt::format("  {}\n", example);
   out += "\n`cloche help COMMAND` shows its options; `cloche --version` prints the version.\n";
@@ -249,8 +250,8 @@ std::string overview() {
 }
 
 std::unexpected<Error> no_such_command(std::string_view name) {
-  std::array<std::string_view, 14> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = commands()[i].name;
+  std::vector<std::string_view> names;
+  for (const Command& command : commands()) names.push_back(command.name);
   const bool is_file = name.find('.') != std::string_view::npos || name.find('/') != std::string_view::npos;
   return fail(
       ErrorCode::kInvalidInput, "command line", fmt::format("there is no command {}", shown_text(name)),
