@@ -242,8 +242,11 @@ int apply_selected(RunFiles& files, const std::vector<files::Selection>& selecti
   const bool any = std::ranges::any_of(selections, [](const files::Selection& one) { return !one.empty(); });
   if (!any && !json) {
     const bool left = std::ranges::any_of(files.workspaces, [](const Workspace& one) { return left_of(one) != 0; });
-    const std::string text = left ? "nothing was selected, and nothing was written\n"
-                                  : fmt::format("everything of run {} was applied already\n", files.run.id());
+    const bool none =
+        std::ranges::all_of(files.workspaces, [](const Workspace& one) { return one.proposal.entries.empty(); });
+    const std::string text = left   ? "nothing was selected, and nothing was written\n"
+                             : none ? fmt::format("run {} changed nothing\n", files.run.id())
+                                    : fmt::format("everything of run {} was applied already\n", files.run.id());
     return put(STDOUT_FILENO, text) ? 0 : kExitFailed;
   }
   const auto outcomes = apply_all(files, selections, parsed);

@@ -1,6 +1,7 @@
 #include "files/apply.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -54,6 +55,7 @@ class Application {
   Result<std::optional<std::string>> present_text(const Entry& entry, const Found& found) const;
   void check_protected(const Entry& entry);
   void add_change(const Entry& entry, const Found& found, Target target);
+  void keep_what_may_have_moved();
   Status carry_out();
   Status take_notes();
 
@@ -63,12 +65,14 @@ class Application {
   const ApplyOptions& options_;
   Outcome outcome_;
   std::vector<tree::Change> changes_;
+  std::map<std::uint64_t, std::string> left_out_;  // files with content that cannot be applied, by size
   std::vector<Note> notes_;
 };
 
 Result<Outcome> Application::run(Selection selection) {
   add_parents(proposal_, selection);
   for (const auto& [index, hunks] : selection) CLOCHE_TRY(prepare(index, hunks));
+  keep_what_may_have_moved();
   CLOCHE_TRY(carry_out());
   if (!outcome_.applied) return std::move(outcome_);
   if (auto noted = take_notes(); !noted) {
@@ -84,6 +88,7 @@ Status Application::prepare(std::size_t index, const std::optional<std::vector<s
   if (!entry.pending()) return {};
   if (entry.obstacle != Obstacle::kNone) {
     outcome_.unappliable.push_back(entry.path);
+    if (is_regular(entry.after) && entry.after->size != 0) left_out_.emplace(entry.after->size, entry.path);
     return {};
   }
   Note note{index, {}};
@@ -217,6 +222,19 @@ void Application::add_change(const Entry& entry, const Found& found, Target targ
     }
   }
   changes_.push_back(std::move(change));
+}
+
+// A file that went to where it cannot be applied would be lost if the half that can be was. What cannot be applied was
+// perhaps never read, so its size has to tell.
+void Application::keep_what_may_have_moved() {
+  for (const tree::Change& change : changes_) {
+    if (change.after || !is_regular(change.before)) continue;
+    const auto found = left_out_.find(change.before->size);
+    if (found == left_out_.end()) continue;
+    outcome_.problems.push_back({change.path, ProblemKind::kCannotBeDone,
+                                 "it may have become " + tree::printable(found->second) +
+                                     ", which cannot be applied; name it as a path to delete it"});
+  }
 }
 
 Status Application::carry_out() {

@@ -5,6 +5,7 @@
 
 #include "files/standing.h"
 #include "files/test_support.h"
+#include "tree/path_rules.h"
 
 namespace cloche::files {
 namespace {
@@ -287,7 +288,7 @@ TEST(ApplyProposal, WhatCannotBeAppliedIsLeftOutAndSaid) {
   expect_done(outcome);
   EXPECT_THAT(outcome->unappliable, ElementsAre("fifo"));
   EXPECT_FALSE(fs::exists(desk.lower("fifo")));
-  struct stat st{};
+  struct stat st {};
   ASSERT_EQ(::stat(desk.lower("file").c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0755u);
 }
@@ -359,6 +360,23 @@ TEST(ApplyProposal, ThousandsOfFiles) {
   expect_captured(desk.capture());
   expect_done(desk.apply());
   EXPECT_EQ(read(desk.lower("f2999")), "2999");
+}
+
+// Half of a move would lose the file.
+TEST(ApplyProposal, WhatMayHaveMovedToWhereItCannotBeAppliedIsNotDeleted) {
+  ApplyDesk desk;
+  write_file(desk.lower("image"), "head and more");
+  write_file(desk.upper("folder/" + std::string(tree::kStagingName)), "head and more");
+  write_file(desk.lower("other"), "1");
+  whiteout(desk.upper("image"));
+  whiteout(desk.upper("other"));
+  expect_captured(desk.capture());
+  EXPECT_THAT(problems(desk.apply()), ElementsAre("cannot be done image"));
+  EXPECT_THAT(problems(desk.apply({.force = true})), ElementsAre("cannot be done image"));
+  EXPECT_TRUE(fs::exists(desk.lower("image")));
+  EXPECT_TRUE(fs::exists(desk.lower("other")));
+  expect_done(desk.apply({}, {"image"}));
+  EXPECT_FALSE(fs::exists(desk.lower("image")));
 }
 
 }  // namespace

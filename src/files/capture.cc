@@ -213,6 +213,7 @@ Status Capture::visit(int host, const GuestThing& thing, Frame& frame) {
   Entry entry{thing.path, {}, tree::FileState{kind, thing.st.st_mode & 0777U, 0, {}, {}, 1}, Obstacle::kNone, 0};
   if (thing.path.size() >= tree::kMaxPath || !tree::check_path(thing.path)) {
     if (!thing.touched) return {};
+    if (kind == FileKind::kRegular) entry.after->size = static_cast<std::uint64_t>(thing.st.st_size);
     entry.obstacle = Obstacle::kName;
     return note(std::move(entry), before);
   }
