@@ -150,7 +150,8 @@ constexpr Text kDiffText =
 constexpr Text kApplyText =
     "Writes what was selected to the workspace, all of it or nothing: a crash leaves the old state or the new one, and "
     "the "
-    "next diff, apply or discard ends what was interrupted. What changed on the host since the run is a conflict and "
+    "next diff, apply, discard or run there ends what was interrupted. What changed on the host since the run is a "
+    "conflict and "
     "is "
     "never overwritten without --force. Nothing is written outside of the workspace or through a link; fifos, sockets "
     "and "

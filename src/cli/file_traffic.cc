@@ -1,6 +1,8 @@
 #include "cli/file_traffic.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,14 +11,19 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/console.h"
+#include "cli/workspaces.h"
 #include "plan/steps.h"
 #include "report/text.h"
 #include "sys/file.h"
-#include "tree/apply.h"
+#include "tree/path_rules.h"
 
 namespace cloche::cli {
 namespace {
+
+bool is_readable(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  return fd >= 0 && ::poll(&one, 1, 0) == 1;
+}
 
 // A guest that saw where runs are kept would see what others did, and propose to change it.
 Status check_apart(const std::string& directory, const std::vector<std::string>& workspaces) {
@@ -31,21 +38,19 @@ Status check_apart(const std::string& directory, const std::vector<std::string>&
   return {};
 }
 
-// The guest is to see the tree, not what an application that was killed left in it.
-Status end_interrupted_applications(const std::vector<std::string>& workspaces) {
+// Half of an application is nothing for a guest to work on. A directory that cannot be opened is the run's to refuse.
+Status recover_all(const std::vector<std::string>& workspaces) {
   for (const std::string& workspace : workspaces) {
-    CLOCHE_TRY_ASSIGN(const Fd place, sys::open_without_symlinks(workspace));
-    const Fd root(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!root.valid()) continue;  // the run says why
-    auto recovered = tree::recover(root.get());
-    if (!recovered) {
-      Error error = recovered.error();
+    const auto root = sys::open_without_symlinks(workspace);
+    if (!root || ::faccessat(root->get(), std::string(tree::kStagingName).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    if (auto recovered = recover_workspace(root->get(), workspace); !recovered) {
+      Error error = std::move(recovered).error();
       error.code = ErrorCode::kRefused;
+      error.step = "workspace " + workspace + ": " + error.step;
       return std::unexpected(std::move(error));
     }
-    if (recovered->outcome == tree::Recovery::kNothing) continue;
-    put(STDERR_FILENO,
-        fmt::format("cloche: workspace {}: an interrupted application was ended first\n", printable(workspace)));
   }
   return {};
 }
@@ -66,29 +71,36 @@ Result<FileTraffic> FileTraffic::prepare(const RunArgs& args, const Policy& poli
     CLOCHE_TRY_ASSIGN(files::Destination to, files::Destination::open(host, path));
     out.keeping_->gets.emplace_back(std::move(path), std::move(to));
   }
-  CLOCHE_TRY(end_interrupted_applications(expand_home(policy.workspace.path, request.home)));
   if (!policy.workspace.path.empty() || !args.artifacts.empty()) {
     CLOCHE_TRY(record.begin(RunRecord::Need::kMust));
-    CLOCHE_TRY(check_apart(record.record()->path(), expand_home(policy.workspace.path, request.home)));
+    const std::vector<std::string> workspaces = expand_home(policy.workspace.path, request.home);
+    CLOCHE_TRY(check_apart(record.record()->path(), workspaces));
+    CLOCHE_TRY(recover_all(workspaces));
     out.keeping_->directory = record.record()->fd();
   }
-  out.keeping_->progress = [progress = out.progress_](const files::Advance& advance) {
-    if (progress->due()) {
-      (*progress)(fmt::format("{} files, {}", advance.entries, to_text(Bytes{advance.bytes})));
-    }
-    return files::Answer::kGoOn;
-  };
   return out;
 }
 
 void FileTraffic::wire(RunWiring& wiring) {
   wiring.on_copying = [progress = progress_](std::uint64_t bytes) {
-    if (progress->due()) (*progress)(to_text(Bytes{bytes}));
+    if (progress->due()) (*progress)(human(Bytes{bytes}));
+  };
+  cancel_fd_ = wiring.cancel_fd;
+  keeping_->progress = [progress = progress_, cancel = cancel_fd_](const files::Advance& advance) {
+    if (progress->due()) {
+      (*progress)(fmt::format("{} files, {}", advance.entries, human(Bytes{advance.bytes})));
+    }
+    return is_readable(cancel) ? files::Answer::kStop : files::Answer::kGoOn;
   };
 }
 
 Keep FileTraffic::keep() {
-  return [keeping = keeping_, problem = problem_](const Plan& plan, const Leftovers& left, Report& report) {
+  return [keeping = keeping_, problem = problem_, cancel = cancel_fd_](const Plan& plan, const Leftovers& left,
+                                                                       Report& report) {
+    // What was meant for the guest.
+    signalfd_siginfo info{};
+    while (is_readable(cancel) && ::read(cancel, &info, sizeof info) > 0) {
+    }
     *problem = keep_files(plan, left, *keeping, report);
   };
 }

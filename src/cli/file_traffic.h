@@ -18,6 +18,7 @@ class FileTraffic {
   static Result<FileTraffic> prepare(const RunArgs& args, const Policy& policy, const Request& request,
                                      RunRecord& record);
 
+  // Once wired to what cancels the run, a signal that comes while files are kept stops that, too.
   void wire(RunWiring& wiring);
   Keep keep();
 
@@ -27,6 +28,7 @@ class FileTraffic {
  private:
   std::shared_ptr<Keeping> keeping_ = std::make_shared<Keeping>();
   std::shared_ptr<Ticker> progress_;
+  int cancel_fd_ = -1;
   std::shared_ptr<Status> problem_ = std::make_shared<Status>();
 };
 

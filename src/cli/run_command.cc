@@ -60,9 +60,9 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
                          HeadStart head, Clock::time_point asked, const Fd& cancel, Beside& beside) {
   const HostFacts host = probe_for(policy, request.home);
   RunWiring wiring;
-  beside.files->wire(wiring);
   wiring.asked = asked;
   wiring.cancel_fd = cancel.get();
+  beside.files->wire(wiring);
   wiring.on_started = [&beside] { (void)beside.record.begin(RunRecord::Need::kNone); };
   if (!voice.json) {
     wiring.out_fd = STDOUT_FILENO;

@@ -71,17 +71,9 @@ Status open_root(Workspace& workspace, Purpose purpose) {
     return {};
   }
   workspace.root = std::move(*root);
-  Ticker ticker("recover");
-  tree::Options options;
-  options.progress = std::ref(ticker);
-  const auto recovered = tree::recover(workspace.root.get(), options);
-  if (recovered) {
-    say_recovered(workspace.proposal.root, *recovered);
-  } else if (purpose == Purpose::kApply) {
-    return std::unexpected(recovered.error());
-  } else {
-    complain(recovered.error(), 0);
-  }
+  const Status recovered = recover_workspace(workspace.root.get(), workspace.proposal.root);
+  if (!recovered && purpose == Purpose::kApply) return recovered;
+  if (!recovered) complain(recovered.error(), 0);
   return {};
 }
 
@@ -109,6 +101,15 @@ std::unexpected<Error> nothing_kept(const store::RunDirectory& run, const std::s
 }
 
 }  // namespace
+
+Status recover_workspace(int root, const std::string& path) {
+  Ticker ticker("recover");
+  tree::Options options;
+  options.progress = std::ref(ticker);
+  CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root, options));
+  say_recovered(path, recovered);
+  return {};
+}
 
 Result<RunFiles> open_run_files(std::string_view name, Purpose purpose, const std::string& only) {
   const store::Use use = purpose == Purpose::kShow ? store::Use::kRead : store::Use::kChange;

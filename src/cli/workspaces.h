@@ -34,6 +34,9 @@ enum class Purpose : std::uint8_t {
   kDiscard,  // a damaged proposal is one as well: it has no entries and "?" for a root
 };
 
+// Ends what an application that was interrupted left in a workspace, and says so on stderr.
+Status recover_workspace(int root, const std::string& path);
+
 // Finds the run and its workspaces, or the one whose directory is `only`. What an application that was interrupted left
 // in a workspace is ended first, and said on stderr.
 Result<RunFiles> open_run_files(std::string_view name, Purpose purpose, const std::string& only);

@@ -1,5 +1,6 @@
 """Workspaces: the guest changes a directory as it likes, and the directory stays as it is. By overlayfs and on a copy."""
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -46,6 +47,56 @@ class Untouched(WorkspaceCase):
                 changes = report["workspaces"][0]
                 self.assertEqual((changes["added"], changes["modified"], changes["deleted"]), (0, 0, 0))
                 self.assertNotIn(b"cloche diff", done.stderr)
+
+    def test_X6_a_fifo_that_nobody_touched_is_no_change(self):
+        os.mkfifo(self.tree + "/fifo")
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                _, report = self.report_of(mode, "--", "true")
+                changes = report["workspaces"][0]
+                self.assertEqual((changes["added"], changes["modified"], changes["deleted"]), (0, 0, 0))
+
+    def test_X6_what_was_written_just_before_a_run_is_no_conflict(self):
+        # Between two ticks of the kernel's clock files get exact times, where somebody looked at them before.
+        command = [CLOCHE, "run", "--quiet", *LIMITS, "--workspace", self.tree, "--", "rm", "text"]
+        for _ in range(8):
+            os.stat(self.tree + "/text")
+            self.path("tree/text", "written just now\n")
+            done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = self.cloche("diff", "last")
+            self.assertIn(b"deleted text", done.stdout)
+            self.assertNotIn(b"conflict", done.stdout)
+
+    def test_X6_what_an_interrupted_application_left_is_ended_before_a_run(self):
+        left = self.tree + "/.cloche-apply"
+        os.mkdir(left, 0o700)
+        self.path("tree/.cloche-apply/n0", "half\n")
+        holder = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        done = self.work("auto", "--", "ls", "-A")
+        self.assertEqual((done.returncode, done.stdout), (126, b""))
+        self.assertIn(b"another application to this tree is under way", done.stderr)
+        os.close(holder)
+        done = self.work("auto", "--", "ls", "-A")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(b".cloche-apply", done.stdout)
+        self.assertIn(b"was tidied up", done.stderr)
+        self.assertFalse(os.path.exists(left))
+
+    def test_X6_keeping_what_was_done_can_be_cancelled(self):
+        # Deleted by the guest, so it is read to know what was deleted; for longer than anybody waits.
+        os.truncate(self.path("tree/endless", ""), 1 << 40)
+        command = [CLOCHE, "run", *LIMITS, "--workspace", self.tree, "--", "rm", "endless"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            try:
+                self.assertIn(b"copying", process.stderr.readline())
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(TIMEOUT), 125)
+            finally:
+                process.kill()
+            self.assertIn(b"it was stopped", process.stderr.read())
+        self.assertEqual(self.cloche("diff", "last").returncode, 126)
 
     def test_X6_directories_can_be_renamed(self):
         for mode in MODES:
