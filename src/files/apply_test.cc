@@ -288,7 +288,7 @@ TEST(ApplyProposal, WhatCannotBeAppliedIsLeftOutAndSaid) {
   expect_done(outcome);
   EXPECT_THAT(outcome->unappliable, ElementsAre("fifo"));
   EXPECT_FALSE(fs::exists(desk.lower("fifo")));
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(::stat(desk.lower("file").c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0755u);
 }

@@ -90,6 +90,12 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     if (g == Guarantee::kWorkspace && std::ranges::any_of(plan.workspaces, &Workspace::copied)) {
       line.mechanism = "a copy in the scratch";
     }
+    // A granted directory is the host's own disk: the grant is the word that spells this out.
+    const bool written_through = g == Guarantee::kDisk && !policy.files.write.empty();
+    if (written_through && line.standing == Standing::kHeld) {
+      line.standing = Standing::kWeakened;
+      line.mechanism += "; in files.write only the size of one file";
+    }
     const bool host_network = g == Guarantee::kNetwork && plan.net == NetMode::kHost;
     if (host_network) {
       line.standing = Standing::kAbsent;
@@ -98,7 +104,7 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     if (line.standing != Standing::kHeld) {
       const bool groups = g == Guarantee::kIdentity && policy.weakens(Weakening::kSupplementaryGroups) &&
                           line.standing == Standing::kWeakened;
-      const bool allowed = plan.backend == Backend::kNone || host_network || groups || (is_limit(g) && best_effort) ||
+      const bool allowed = plan.backend == Backend::kNone || host_network || groups || written_through || (is_limit(g) && best_effort) ||
                            (inherent(plan.backend, g) && line.standing == Standing::kWeakened) ||
                            (plan.backend == Backend::kProcess && inherent(plan.backend, g));
       if (!allowed) {

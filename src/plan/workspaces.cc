@@ -8,7 +8,7 @@
 namespace cloche {
 namespace {
 
-constexpr std::uint64_t kOverlayInodes = 16;  // directories of its own
+constexpr std::uint64_t kOverlayInodes = 4;  // directories of its own
 constexpr std::size_t kMostWorkspaces = 64;
 
 const WorkspaceFacts* facts_of(const HostFacts& host, const std::string& path) {

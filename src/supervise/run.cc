@@ -214,6 +214,8 @@ void Run::on_control() {
         on_terminal(std::move((*received)->fd));
         break;
       case wire::MessageKind::kScratchIs:
+        // Before there is a guest, and once.
+        if (state_ != State::kPreparing || scratch_.valid()) break;
         scratch_ = std::move((*received)->fd);
         copied_at_ = message.amount;
         break;

@@ -59,7 +59,9 @@ void Run::settle_outcome() {
     settle(OutcomeKind::kDenied,
            "the guest died of SIGSYS: the system-call filter ends who uses another architecture's calls that way");
   }
-  if (!cause_set_ && ending.signal == SIGXFSZ) {
+  // A shell says by its code how its child ended.
+  constexpr int kOfChild = 128 + SIGXFSZ;
+  if (!cause_set_ && (ending.signal == SIGXFSZ || ending.code == kOfChild)) {
     settle(OutcomeKind::kDisk, fmt::format("the guest wrote a file larger than {}", to_text(plan_.limits.disk)));
   }
   if (!cause_set_ && ending.bad && scratch_full_) {

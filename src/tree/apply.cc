@@ -83,14 +83,18 @@ Result<Recovered> recover_locked(int root, const Staging& staging, const Progres
   return result;
 }
 
-// The file whose bytes stay, where the change brings none.
-Result<Fd> present_content(int root, const Task& task) {
-  const bool needed = std::holds_alternative<std::monostate>(task.change->content) && task.entry.old_thing &&
-                      task.entry.old_thing->kind == FileKind::kRegular &&
-                      task.change->after->kind == FileKind::kRegular;
-  if (!needed) return Fd();
-  CLOCHE_TRY_ASSIGN(const Fd place, open_beneath(root, task.entry.path, O_PATH, Mounts::kRefuse));
-  return reopen_regular(place.get(), task.entry.path);
+// The file that another one replaces: its attributes stay and, where the change brings none, its bytes.
+Result<Present> present_file(int root, const Task& task) {
+  Present present;
+  if (!task.entry.old_thing || task.entry.old_thing->kind != FileKind::kRegular ||
+      task.change->after->kind != FileKind::kRegular) {
+    return present;
+  }
+  CLOCHE_TRY_ASSIGN(present.place, open_beneath(root, task.entry.path, O_PATH, Mounts::kRefuse));
+  if (std::holds_alternative<std::monostate>(task.change->content)) {
+    CLOCHE_TRY_ASSIGN(present.content, reopen_regular(present.place.get(), task.entry.path));
+  }
+  return present;
 }
 
 Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options) {
@@ -102,7 +106,7 @@ Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& t
       if (task.change == nullptr) {
         CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_directory(number, task.entry.new_thing->mode, task.owner));
       } else {
-        CLOCHE_TRY_ASSIGN(const Fd present, present_content(root, task));
+        CLOCHE_TRY_ASSIGN(const Present present, present_file(root, task));
         CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, task.owner, present));
       }
     }

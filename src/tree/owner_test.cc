@@ -1,6 +1,10 @@
 // Whose new things are, and that holes stay holes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <cstdint>
+#include <cstring>
 
 #include "tree/apply.h"
 #include "tree/test_support.h"
@@ -54,6 +58,45 @@ TEST_F(Owners, WhatIsReplacedKeepsItsOwner) {
   // The test made it as itself, in a tree of somebody else.
   EXPECT_EQ(status(tree_.path("mine")).st_uid, ::geteuid());
   expect_owner("mode");
+}
+
+std::string attribute(const std::string& path, const char* name) {
+  std::string value(1024, '\0');
+  const ssize_t size = ::getxattr(path.c_str(), name, value.data(), value.size());
+  value.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return value;
+}
+
+// One user more may read and write it, and the group may not, although the mode's bits for the group, the mask, say so.
+std::string access_list() {
+  struct Line {
+    std::uint16_t tag, rights;
+    std::uint32_t id;
+  };
+  constexpr std::uint32_t kVersion = 2, kNobody = 0xffffffff;
+  const Line lines[] = {{1, 6, kNobody}, {2, 6, kUser}, {4, 0, kNobody}, {0x10, 6, kNobody}, {0x20, 0, kNobody}};
+  std::string bytes(sizeof kVersion + sizeof lines, '\0');
+  std::memcpy(bytes.data(), &kVersion, sizeof kVersion);
+  std::memcpy(bytes.data() + sizeof kVersion, lines, sizeof lines);
+  return bytes;
+}
+
+TEST_F(Owners, WhatIsReplacedKeepsItsAccessListAndNotes) {
+  constexpr const char* kList = "system.posix_acl_access";
+  const std::string list = access_list();
+  for (const char* name : {"bytes", "mode"}) {
+    tree_.file(name, "old");
+    ASSERT_EQ(::setxattr(tree_.path(name).c_str(), kList, list.data(), list.size(), 0), 0);
+    ASSERT_EQ(::setxattr(tree_.path(name).c_str(), "user.note", "n", 1, 0), 0);
+  }
+  Change mode{"mode", state_now(tree_, "mode"), state_now(tree_, "mode"), {}};
+  mode.after->mode = 0600;
+  expect_applied(tree::apply(tree_.fd(), proposal(replace_now(tree_, add("bytes", "new", 0660)), std::move(mode))));
+  EXPECT_EQ(bytes_of(tree_.path("bytes")), "new");
+  EXPECT_EQ(attribute(tree_.path("bytes"), kList), list);
+  EXPECT_EQ(attribute(tree_.path("bytes"), "user.note"), "n");
+  EXPECT_EQ(attribute(tree_.path("mode"), "user.note"), "n");
+  EXPECT_EQ(status(tree_.path("mode")).st_mode & 07777, 0600u);
 }
 
 TEST(Holes, StayHoles) {

@@ -26,6 +26,12 @@ enum class Stage {
   kDone,       // to be tidied up
 };
 
+// The file that a new one replaces; nothing is open where there is none.
+struct Present {
+  Fd place;    // O_PATH
+  Fd content;  // where its bytes stay
+};
+
 class Staging {
  public:
   enum class Missing { kMake, kLeave };
@@ -41,7 +47,7 @@ class Staging {
   // Makes the new thing of this number and says what it is. Under root it gets the owner, else it is ours. `present` is
   // the file whose bytes are kept where the change brings none.
   Result<Thing> make_directory(std::size_t number, mode_t mode, const Owner& owner) const;
-  Result<Thing> make_new(std::size_t number, const Change& change, const Owner& owner, const Fd& present) const;
+  Result<Thing> make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present) const;
 
   // Writes the journal; everything is on the disk before and after it gets its name.
   Status commit(const Journal& journal) const;

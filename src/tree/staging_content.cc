@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sys/sha256.h"
+#include "tree/attributes.h"
 #include "tree/path_rules.h"
 #include "tree/staging.h"
 
@@ -111,7 +112,8 @@ Result<Thing> Staging::make_directory(std::size_t number, mode_t mode, const Own
   return staged(folder(), name, mode & kRights, name);
 }
 
-Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Owner& owner, const Fd& present) const {
+Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Owner& owner,
+                                const Present& present) const {
   const std::string name = new_name(number);
   const FileState& state = *change.after;
   if (state.kind == FileKind::kDirectory) return make_directory(number, state.mode, owner);
@@ -124,8 +126,10 @@ Result<Thing> Staging::make_new(std::size_t number, const Change& change, const 
   }
   const Fd file(::openat(folder(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return cannot_stage(change.path, "could not be made");
-  CLOCHE_TRY(fill(file.get(), change, present));
+  CLOCHE_TRY(fill(file.get(), change, present.content));
   CLOCHE_TRY(give_to(owner, folder(), name, change.path));
+  // Before the mode, whose bits for the group are the mask of an access list.
+  if (present.place.valid()) CLOCHE_TRY(keep_attributes(present.place.get(), file.get(), change.path));
   if (::fchmod(file.get(), state.mode & kRights) != 0) return cannot_stage(change.path, "its mode could not be set");
   if (number < kSyncedEach && ::fsync(file.get()) != 0) return cannot_stage(change.path, "could not be made durable");
   return staged(folder(), name, state.mode & kRights, change.path);

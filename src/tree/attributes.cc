@@ -1,0 +1,47 @@
+#include "tree/attributes.h"
+
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <string_view>
+
+#include "tree/path_rules.h"
+
+namespace cloche::tree {
+namespace {
+
+constexpr std::string_view kAccessList = "system.posix_acl_access";
+
+bool is_kept(std::string_view name) { return name == kAccessList || name.starts_with("user."); }
+
+}  // namespace
+
+Status keep_attributes(int from, int to, const std::string& path) {
+  const auto cannot = [&path] {
+    return fail_errno(errno, "stage " + printable(path), "the attributes of the old file could not be kept");
+  };
+  const std::string source = "/proc/self/fd/" + std::to_string(from);
+  std::string names(XATTR_LIST_MAX, '\0');
+  const ssize_t size = ::listxattr(source.c_str(), names.data(), names.size());
+  if (size < 0 && errno != ENOTSUP) return cannot();
+  std::string_view left(names.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  std::string value;
+  while (!left.empty()) {
+    const std::string name(left.substr(0, left.find('\0')));
+    left.remove_prefix(std::min(left.size(), name.size() + 1));
+    if (!is_kept(name)) continue;
+    value.resize(XATTR_SIZE_MAX);
+    const ssize_t length = ::getxattr(source.c_str(), name.c_str(), value.data(), value.size());
+    if (length < 0 && errno == ENODATA) continue;  // removed meanwhile
+    // The attributes of users are only for those who may read the file; an access list is for everybody to see.
+    if (length < 0 && errno == EACCES) continue;
+    if (length < 0 || ::fsetxattr(to, name.c_str(), value.data(), static_cast<std::size_t>(length), 0) != 0) {
+      return cannot();
+    }
+  }
+  return {};
+}
+
+}  // namespace cloche::tree

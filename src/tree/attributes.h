@@ -1,0 +1,14 @@
+// What the owner of a file noted beside its content.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace cloche::tree {
+
+// Gives `to` the access list and the attributes of users that `from` (which may be O_PATH) has: whoever replaces a file
+// must not change who may use it. Attributes with a meaning for the kernel were for the old content, and stay behind.
+Status keep_attributes(int from, int to, const std::string& path);
+
+}  // namespace cloche::tree
