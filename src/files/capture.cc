@@ -44,7 +44,7 @@ struct Below {
 // A directory on the way to where the walk is. Only the innermost one is open: a guest can nest deeper than there are
 // descriptors. Nothing moves any more, so ".." leads back, which is checked.
 struct Frame {
-  std::vector<Below> below;             // still to be walked
+  std::vector<Below> below;  // still to be walked
   Placed placed = Placed::kWhereItWas;
   std::size_t path_size = 0;            // of the directory above
   Obstacle obstacle = Obstacle::kNone;  // of the directory above
