@@ -5,7 +5,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,19 +22,6 @@ namespace {
 bool is_readable(int fd) {
   pollfd one{fd, POLLIN, 0};
   return fd >= 0 && ::poll(&one, 1, 0) == 1;
-}
-
-// A guest that saw where runs are kept would see what others did, and propose to change it.
-Status check_apart(const std::string& directory, const std::vector<std::string>& workspaces) {
-  // Workspaces have no link in their paths; where runs are kept may have.
-  std::error_code error;
-  const std::string kept = std::filesystem::canonical(directory, error).string();
-  for (const std::string& workspace : workspaces) {
-    if (!lies_below(kept, workspace) && !lies_below(workspace, kept)) continue;
-    return fail(ErrorCode::kRefused, "workspace " + workspace, "runs are kept inside of it",
-                "name a directory below it, or keep runs elsewhere with CLOCHE_STATE_DIR");
-  }
-  return {};
 }
 
 // Half of an application is nothing for a guest to work on. A directory that cannot be opened is the run's to refuse.

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "files/capture.h"
+#include "plan/steps.h"
 #include "wire/wire.h"
 
 namespace cloche {
@@ -76,6 +78,17 @@ Status keep_artifacts(const std::vector<files::GuestPlace>& places, const Keepin
 }
 
 }  // namespace
+
+Status check_apart(const std::string& run_directory, const std::vector<std::string>& workspaces) {
+  std::error_code error;
+  const std::string kept = std::filesystem::canonical(run_directory, error).string();
+  for (const std::string& workspace : workspaces) {
+    if (!error && !lies_below(kept, workspace) && !lies_below(workspace, kept)) continue;
+    return fail(ErrorCode::kRefused, "workspace " + workspace, "runs are kept inside of it",
+                "name a directory below it, or keep runs elsewhere with CLOCHE_STATE_DIR");
+  }
+  return {};
+}
 
 Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keeping, Report& report) {
   Status first;

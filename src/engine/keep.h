@@ -19,6 +19,10 @@ struct Keeping {
   files::Progress progress;
 };
 
+// A guest that saw where runs are kept would see what others did, and propose to change it. Workspaces are absolute and
+// without a link; `run_directory` may lead through one.
+Status check_apart(const std::string& run_directory, const std::vector<std::string>& workspaces);
+
 // Keeps what was asked for and says so in the report. What cannot be kept is an error when everything else is done, so
 // that one workspace more or less does not cost the others.
 Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keeping, Report& report);

@@ -108,6 +108,8 @@ struct Runtime::State {
   void loop();
   void launch(Supervisor& supervisor, Job job);
   void launch_apart(Job job);
+  static void refuse(const Job& job, const Error& error);
+  RunWiring wire(Job& job) const;
   Result<std::shared_ptr<const Plan>> plan_for(const Job& job);
   Result<Request> to_request(const Job& job) const;
 };
@@ -154,6 +156,23 @@ Result<std::shared_ptr<const Plan>> Runtime::State::plan_for(const Job& job) {
   return plan;
 }
 
+void Runtime::State::refuse(const Job& job, const Error& error) {
+  Request plain;
+  plain.id = job.handle->id;
+  plain.argv = job.request.argv;
+  job.handle->finish(refusal(plain, job.policy.value(), error));
+}
+
+RunWiring Runtime::State::wire(Job& job) const {
+  RunWiring wiring;
+  wiring.cancel_fd = job.handle->cancel.get();
+  wiring.stdin_fd = job.handle->input.valid() ? job.handle->input.get() : -1;
+  wiring.on_out = std::move(job.request.on_stdout);
+  wiring.on_err = std::move(job.request.on_stderr);
+  wiring.tail_bytes = tail_bytes;
+  return wiring;
+}
+
 // Keeping what a guest wrote takes as long as it takes: not on the thread that everybody shares.
 void Runtime::State::launch_apart(Job job) {
   const Policy& policy = job.policy.value();
@@ -162,19 +181,11 @@ void Runtime::State::launch_apart(Job job) {
     if (Status within = enforce(policy, *ceiling); !within) request = std::unexpected(within.error());
   }
   if (!request) {
-    Request plain;
-    plain.id = job.handle->id;
-    plain.argv = job.request.argv;
-    job.handle->finish(refusal(plain, policy, request.error()));
+    refuse(job, request.error());
     return;
   }
   if (!state_directory.empty()) request->env["CLOCHE_STATE_DIR"] = state_directory;
-  RunWiring wiring;
-  wiring.cancel_fd = job.handle->cancel.get();
-  wiring.stdin_fd = job.handle->input.valid() ? job.handle->input.get() : -1;
-  wiring.on_out = std::move(job.request.on_stdout);
-  wiring.on_err = std::move(job.request.on_stderr);
-  wiring.tail_bytes = tail_bytes;
+  RunWiring wiring = wire(job);
   ++active;
   workspaces.start([this, policy = job.policy, handle = job.handle, request = std::move(*request),
                     wiring = std::move(wiring)]() mutable {
@@ -195,18 +206,10 @@ void Runtime::State::launch(Supervisor& supervisor, Job job) {
   }
   auto plan = plan_for(job);
   if (!plan) {
-    Request plain;
-    plain.id = job.handle->id;
-    plain.argv = job.request.argv;
-    job.handle->finish(refusal(plain, policy, plan.error()));
+    refuse(job, plan.error());
     return;
   }
-  RunWiring wiring;
-  wiring.cancel_fd = job.handle->cancel.get();
-  wiring.stdin_fd = job.handle->input.valid() ? job.handle->input.get() : -1;
-  wiring.on_out = std::move(job.request.on_stdout);
-  wiring.on_err = std::move(job.request.on_stderr);
-  wiring.tail_bytes = tail_bytes;
+  RunWiring wiring = wire(job);
   if (is_program(job)) {
     wiring.argv = std::move(job.request.argv);
     wiring.repeats = true;

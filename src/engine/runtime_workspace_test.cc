@@ -74,6 +74,24 @@ TEST_F(RuntimeWorkspace, CancelsAndEndsWithTheRuntime) {
   EXPECT_TRUE(support::no_children());
 }
 
+TEST_F(RuntimeWorkspace, RunsAreNeverKeptInsideOfAWorkspace) {
+  RuntimeOptions options;
+  options.init_path = support::kInit;
+  options.state_directory = folder_ / "tree" / "state";
+  auto made = Runtime::create(options);
+  ASSERT_TRUE(made) << made.error();
+  const RunResult done = (*made)->run(policy(), {.argv = {"/bin/true"}});
+  EXPECT_EQ(done.outcome, "refused") << done.message;
+}
+
+TEST_F(RuntimeWorkspace, WhatAnInterruptedApplicationLeftIsEndedFirst) {
+  fs::create_directory(folder_ / "tree" / ".cloche-apply");
+  fs::permissions(folder_ / "tree" / ".cloche-apply", fs::perms::owner_all);
+  const RunResult done = runtime_->run(policy(), {.argv = {"/bin/ls", "-A"}});
+  EXPECT_EQ(done.out, "file\n") << done.message;
+  EXPECT_FALSE(fs::exists(folder_ / "tree" / ".cloche-apply"));
+}
+
 TEST_F(RuntimeWorkspace, WithoutAPlaceForItTheRunIsRefused) {
   std::ofstream(folder_ / "blocked") << "a file";
   RuntimeOptions options;

@@ -6,10 +6,30 @@
 #include <utility>
 
 #include "engine/keep.h"
+#include "plan/steps.h"
 #include "report/json.h"
 #include "store/record.h"
+#include "sys/file.h"
+#include "tree/apply.h"
 
 namespace cloche {
+namespace {
+
+// Half of an application is nothing for a guest to work on. A directory that cannot be opened is the run's to refuse.
+Status end_interrupted(const std::vector<std::string>& workspaces) {
+  for (const std::string& workspace : workspaces) {
+    const auto root = sys::open_without_symlinks(workspace);
+    if (!root) continue;
+    if (auto recovered = tree::recover(root->get()); !recovered) {
+      Error error = recovered.error();
+      error.code = ErrorCode::kRefused;
+      return std::unexpected(std::move(error));
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 Report run_with_workspaces(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring) {
   // A guest that leaves its input unread would end the host program.
@@ -22,6 +42,10 @@ Report run_with_workspaces(const Policy& policy, const Request& request, HostFac
   auto record = store::Record::begin(*place, request.id,
                                      {request.argv, policy.name, std::string(to_string(policy.tier)), {"workspace"}});
   if (!record) return refusal(request, policy, record.error());
+  const std::vector<std::string> workspaces = expand_home(policy.workspace.path, request.home);
+  Status ready = check_apart(record->path(), workspaces);
+  if (ready) ready = end_interrupted(workspaces);
+  if (!ready) return refusal(request, policy, ready.error());
   complete_facts(host, policy, request.home);
   HeadStart head;
   head.in_host_program = true;
