@@ -15,7 +15,7 @@
 #include "keeper/spares.h"
 #include "launch/janitor.h"
 #include "plan/host_facts.h"
-#include "supervise/poller.h"
+#include "sys/poller.h"
 
 namespace cloche::keeper {
 

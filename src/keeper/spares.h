@@ -17,7 +17,7 @@
 #include "launch/janitor.h"
 #include "launch/spawn.h"
 #include "plan/host_facts.h"
-#include "supervise/poller.h"
+#include "sys/poller.h"
 
 namespace cloche::keeper {
 

@@ -59,6 +59,27 @@ struct Workspace {
   bool operator==(const Workspace&) const = default;
 };
 
+// A socket of the host that the guest can reach through the gateway.
+struct PlannedSocket {
+  std::string path;  // of the host and in the cell
+  std::optional<SocketRule> rule;
+  Lasts lasts;
+  bool operator==(const PlannedSocket&) const = default;
+};
+
+// The way out. No value of a secret is in here: a plan is printed.
+struct PlannedGateway {
+  std::vector<NetGrant> allow;
+  std::vector<std::string> deny;
+  NetLimits limits;
+  std::vector<SecretGrant> secrets;
+  std::vector<PlannedSocket> sockets;
+  std::vector<std::uint16_t> ports;  // that the gateway takes connections on, whatever their address
+  std::uint16_t proxy_port = 0;      // 0: no network, only sockets
+  std::string bundle;  // file in the cell that gets the certificate authority, or empty; data of its kFile
+  bool operator==(const PlannedGateway&) const = default;
+};
+
 struct Plan {
   Tier tier{};
   Backend backend{};
@@ -86,6 +107,7 @@ struct Plan {
   Limits limits;
   std::optional<Millis> wall;  // after N2
   NetMode net{};
+  std::optional<PlannedGateway> gateway;
   bool tty = false;
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
   bool operator==(const Plan&) const = default;

@@ -67,6 +67,51 @@ struct EnvGrants {
   bool operator==(const EnvGrants&) const = default;
 };
 
+// What a grant of the way out can carry. Absent: as long as the run. Zero: not yet, `cloche grant` gives it.
+using Lasts = std::optional<Millis>;
+
+struct NetGrant {
+  std::string rule;  // "*.example.org:443", "10.1.2.0/24:5432": proto/net_rule.h
+  Lasts lasts;
+  bool operator==(const NetGrant&) const = default;
+};
+
+struct NetLimits {
+  std::optional<Bytes> bytes_in;             // towards the guest, in the whole run
+  std::optional<Bytes> bytes_out;            // from it
+  std::optional<std::uint64_t> connections;  // in the whole run
+  std::optional<Bytes> rate;                 // a second, both ways together
+  bool operator==(const NetLimits&) const = default;
+};
+
+// A credential that the guest uses and never holds.
+struct SecretGrant {
+  enum class Place : std::uint8_t { kHeader, kQuery, kBasic };
+  enum class Source : std::uint8_t { kFile, kEnv, kCommand };
+  std::string name;                // the guest's variable, which holds a placeholder
+  std::vector<std::string> hosts;  // rules, without wildcards
+  Place place{};
+  std::string field;  // header's or parameter's name; empty for basic
+  Source source{};
+  std::string from;  // path, variable of the engine, or command
+  Lasts lasts;
+  bool operator==(const SecretGrant&) const = default;
+};
+
+struct SocketGrant {
+  std::string path;  // absolute, or a pattern; appears in the cell at the same path
+  Lasts lasts;
+  bool operator==(const SocketGrant&) const = default;
+};
+
+// Calls that may be made on a granted socket; without a rule bytes pass as they are.
+struct SocketRule {
+  std::string path;                            // a granted path or pattern
+  std::vector<std::string> methods;            // "flow.read", "log.*"
+  std::map<std::string, std::string> context;  // attached to each call where the guest cannot set it
+  bool operator==(const SocketRule&) const = default;
+};
+
 // Each weakening is a word in the policy, so that a search finds every exception.
 enum class Weakening : std::uint8_t {
   kSupplementaryGroups,  // an ordinary user's groups cannot be dropped without a mapping helper; keep them
@@ -88,10 +133,17 @@ struct Policy {
   FileGrants files;
   Workspaces workspace;
   EnvGrants env;
+  std::vector<NetGrant> net_allow;
+  std::vector<std::string> net_deny;  // wins
+  NetLimits net_limits;
+  std::vector<SecretGrant> secrets;
+  std::vector<SocketGrant> sockets;
+  std::vector<SocketRule> socket_rules;
   std::vector<Weakening> weaken;
   bool operator==(const Policy&) const = default;
 
   bool weakens(Weakening w) const;
+  bool needs_gateway() const { return !net_allow.empty() || !secrets.empty() || !sockets.empty(); }
 };
 
 }  // namespace cloche

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "supervise/poller.h"
+#include "sys/poller.h"
 
 namespace cloche {
 

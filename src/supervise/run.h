@@ -14,7 +14,7 @@
 #include "report/report.h"
 #include "report/ring.h"
 #include "supervise/look.h"
-#include "supervise/poller.h"
+#include "sys/poller.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
 

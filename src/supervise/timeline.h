@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/report.h"
-#include "supervise/poller.h"
+#include "sys/poller.h"
 #include "wire/wire.h"
 
 namespace cloche {

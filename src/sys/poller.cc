@@ -1,4 +1,4 @@
-#include "supervise/poller.h"
+#include "sys/poller.h"
 
 #include <sys/epoll.h>
 

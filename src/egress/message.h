@@ -1,0 +1,80 @@
+// What an engine and its gateway say to each other on a SOCK_SEQPACKET socket: a fixed head, then a packed payload.
+//
+//   engine → gateway   kSettings (memfd: Settings)        the gateway confines itself, makes its certificate authority
+//   gateway → engine   kConfined (payload: PEM or nothing) the engine reads the process back, then builds the cell
+//   engine → gateway   kListener (fd) …, kServe            the guest starts after this
+//   gateway → engine   kConnection, kCall, kDial, kLimit, kChanged, kProblem
+//   engine → gateway   kDialed (fd or errno), kGrant, kRevoke, kFinish
+//   gateway → engine   kFinished                           after the last record
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "egress/settings.h"
+#include "report/network.h"
+
+namespace cloche::egress {
+
+inline constexpr std::uint32_t kMagic = 0x31474c43;  // "CLG1"
+inline constexpr std::size_t kMaxPayload = 16 * 1024;
+inline constexpr int kControlFd = 3;  // of the gateway
+
+enum class Kind : std::uint32_t {
+  kSettings = 1,
+  kConfined,
+  kListener,  // what: ListenerKind, number: port, or index of the socket
+  kServe,
+  kConnection,  // payload: Connection; what: 1 when it was opened, 0 when it is over
+  kCall,        // payload: Call
+  kDial,        // number: index of the socket, serial: to be answered with
+  kDialed,      // serial, error: errno, or the descriptor comes with it
+  kLimit,       // payload: the limit's name; the run is to end
+  kGrant,       // payload: Change; answered by kChanged with the same serial
+  kRevoke,
+  kChanged,  // serial; payload: empty, or one sentence why not
+  kFinish,   // the guest is gone: close everything, tell the rest
+  kFinished,
+  kProblem,  // payload: one sentence; the gateway cannot go on
+};
+
+enum class ListenerKind : std::uint32_t { kPort = 1, kProxy, kDnsDatagram, kDnsStream, kPackets, kUnix };
+
+struct Head {
+  std::uint32_t magic = kMagic;
+  Kind kind{};
+  std::uint32_t what = 0;
+  std::uint32_t number = 0;
+  std::uint64_t serial = 0;
+  std::int32_t error = 0;
+  std::uint32_t reserved = 0;
+};
+
+// A grant that comes or goes while the run lives.
+struct Change {
+  enum class What : std::uint8_t { kHost, kSocket, kSecret };
+  What what{};
+  std::string text;  // rule, path or name
+  Lasts lasts;
+  bool operator==(const Change&) const = default;
+};
+
+std::string encode(const Connection& connection);
+std::string encode(const Call& call);
+std::string encode(const Change& change);
+// A gateway parses what a guest says, so the engine does not believe it: lengths are bounded, texts made printable.
+std::optional<Connection> decode_connection(std::string_view bytes);
+std::optional<Call> decode_call(std::string_view bytes);
+std::optional<Change> decode_change(std::string_view bytes);
+
+// Head and payload in one piece.
+std::string frame(const Head& head, std::string_view payload = {});
+struct Framed {
+  Head head;
+  std::string_view payload;
+};
+std::optional<Framed> unframe(std::string_view bytes);
+
+}  // namespace cloche::egress

@@ -1,0 +1,67 @@
+// What a run did on its way out: connections and calls, as the gateway saw them. Part of the report, and streamed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cloche {
+
+enum class Verdict : std::uint8_t {
+  kAllowed,
+  kDenied,  // by a rule, or for want of one
+  kFailed,  // allowed, but the other side could not be reached
+};
+inline constexpr std::size_t kVerdictCount = 3;
+std::string_view to_string(Verdict);  // "allowed", "denied", "failed"
+
+// How the guest asked.
+enum class Via : std::uint8_t { kDirect, kProxy, kSocks, kDns, kSocket };
+inline constexpr std::size_t kViaCount = 5;
+std::string_view to_string(Via);  // "direct", "proxy", "socks", "dns", "socket"
+
+struct Connection {
+  std::chrono::microseconds at{0};  // since the guest started
+  Via via{};
+  std::string name;     // the host's, or the socket's path; empty: the guest gave an address
+  std::string address;  // that was dialled, or that the guest wanted
+  std::uint16_t port = 0;
+  Verdict verdict{};
+  std::string reason;           // the rule that allowed it, or one sentence
+  std::uint64_t bytes_in = 0;   // towards the guest
+  std::uint64_t bytes_out = 0;  // from it
+  std::chrono::microseconds took{0};
+  std::uint64_t count = 1;  // the same again and again is told once
+  bool operator==(const Connection&) const = default;
+};
+
+// One message of a guest to a socket with rules.
+struct Call {
+  std::chrono::microseconds at{0};
+  std::string socket;  // path
+  std::string method;
+  std::string id;
+  Verdict verdict{};
+  std::string reason;
+  std::uint64_t count = 1;
+  bool operator==(const Call&) const = default;
+};
+
+inline constexpr std::size_t kMaxReportedConnections = 1000;
+inline constexpr std::size_t kMaxReportedCalls = 1000;
+
+struct NetworkUse {
+  std::vector<Connection> connections;  // the first of them, kMaxReportedConnections
+  std::vector<Call> calls;
+  std::uint64_t connections_total = 0;
+  std::uint64_t denied_total = 0;
+  std::uint64_t calls_total = 0;
+  std::uint64_t calls_denied_total = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  bool operator==(const NetworkUse&) const = default;
+};
+
+}  // namespace cloche
