@@ -12,9 +12,9 @@
 namespace cloche::proto {
 
 struct RpcRule {
-  std::vector<std::string> methods;            // patterns; none: no method at all
-  std::map<std::string, std::string> context;  // empty: nothing is attached
-  std::string context_field = "_context";      // a member of params
+  std::vector<std::string> methods = {};            // patterns; none: no method at all
+  std::map<std::string, std::string> context = {};  // empty: nothing is attached
+  std::string context_field = "_context";           // a member of params
   std::string context_header = "X-Cloche-Context";
   std::size_t max_message = std::size_t{1} << 20;
   std::size_t max_answer = std::size_t{16} << 20;
