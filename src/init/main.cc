@@ -25,7 +25,7 @@ bool is_guest_step(wire::StepKind kind) { return kind >= wire::StepKind::kGuestS
 
 wire::Phase phase_of(wire::StepKind kind) {
   using wire::StepKind;
-  if (kind <= StepKind::kLoopbackUp) return wire::kNames;
+  if (kind <= StepKind::kPackets) return wire::kNames;
   if (kind <= StepKind::kRootReadOnly) return wire::kMounting;
   if (kind < StepKind::kLandlock) return wire::kLimiting;
   return kind < StepKind::kFilter ? wire::kLandlocking : wire::kFiltering;
