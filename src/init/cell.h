@@ -51,6 +51,7 @@ struct Cell {
   bool scratch_attached = false;
   int landlock_fd = -1;
   int tty_slave = -1;
+  int proc_fd = -1;  // the host's /proc, where a step after the pivot needs it
   char parent_path[256] = {};  // the directory that was last worked in, and its descriptor
   int parent_fd = -1;
   bool parent_is_ours = false;
@@ -72,8 +73,12 @@ int enter_network();
 int begin_unmount(int fd);
 int finish_unmount();
 
-// Sends one message on the control socket, with at most one descriptor.
-void send_message(const wire::Message& message, int fd);
+// The way out: what a gateway listens on, opened here because nobody else is in the cell's network.
+void prepare_way_out(Cell& cell);                          // while the host's /proc is in reach
+int run_way_out_step(Cell& cell, const wire::Step& step);  // kLocalRoutes, kListen, kPackets, kListenUnix
+
+// Sends one message on the control socket, with at most one descriptor. 0 or an errno; most have nobody left to tell.
+int send_message(const wire::Message& message, int fd);
 // Waits for one message; 0, or an errno (EPIPE: the engine is gone). Descriptors go to `fds`, their number to `count`.
 int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_t& count);
 [[noreturn]] void fail_step(int32_t step, int error);

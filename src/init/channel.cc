@@ -22,7 +22,7 @@ void Stopwatch::enter(wire::Phase next) {
   phase = next;
 }
 
-void send_message(const wire::Message& message, int fd) {
+int send_message(const wire::Message& message, int fd) {
   struct iovec part = {const_cast<wire::Message*>(&message), sizeof message};
   alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   struct msghdr header;
@@ -39,8 +39,10 @@ void send_message(const wire::Message& message, int fd) {
     item->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(item), &fd, sizeof fd);
   }
-  while (sendmsg(wire::kControlFd, &header, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  while (sendmsg(wire::kControlFd, &header, MSG_NOSIGNAL) < 0) {
+    if (errno != EINTR) return errno;
   }
+  return 0;
 }
 
 int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_t& count) {

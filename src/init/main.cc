@@ -25,7 +25,7 @@ bool is_guest_step(wire::StepKind kind) { return kind >= wire::StepKind::kGuestS
 
 wire::Phase phase_of(wire::StepKind kind) {
   using wire::StepKind;
-  if (kind <= StepKind::kLoopbackUp) return wire::kNames;
+  if (kind <= StepKind::kPackets) return wire::kNames;
   if (kind <= StepKind::kRootReadOnly) return wire::kMounting;
   if (kind < StepKind::kLandlock) return wire::kLimiting;
   return kind < StepKind::kFilter ? wire::kLandlocking : wire::kFiltering;
@@ -96,6 +96,11 @@ int run_step(Cell& cell, const wire::Step& step) {
     case StepKind::kPivot:
     case StepKind::kRootReadOnly:
       return run_mount_step(cell, step);
+    case StepKind::kLocalRoutes:
+    case StepKind::kListen:
+    case StepKind::kPackets:
+    case StepKind::kListenUnix:
+      return run_way_out_step(cell, step);
     case StepKind::kCgroup:
       return enter_groups(cell);
     default:
@@ -207,6 +212,7 @@ void reset_signals() {
   // the engine could not have written the id maps.
   prctl(PR_SET_DUMPABLE, 0);
   umask(0);  // modes are the plan's, whatever the caller's mask; the guest gets the usual one
+  prepare_way_out(cell);
   const wire::SpecHeader& header = cell.spec.header();
   for (uint32_t i = 0; i < header.step_count; ++i) {
     const wire::Step& step = cell.spec.step(i);

@@ -100,7 +100,8 @@ void forget_parent(Cell& cell) {
   cell.parent_fd = -1;
 }
 
-// The directory that holds `target`, borrowed until the next call, or -errno; `leaf` is set to the last component.
+}  // namespace
+
 // Neighbours come one after the other in a plan, so the last one is kept.
 int open_parent(Cell& cell, const char* target, const char*& leaf) {
   const char* slash = strrchr(target, '/');
@@ -136,6 +137,8 @@ int open_parent(Cell& cell, const char* target, const char*& leaf) {
   cell.parent_is_ours = ours;
   return dir;
 }
+
+namespace {
 
 // Makes the mount point `leaf`, if it lies on our own tmpfs. True if it was made, and is what it should be.
 bool make_point(const Cell& cell, int dir, const char* leaf, bool file) {

@@ -26,6 +26,9 @@ enum Shape { kDirectory, kFile, kUnknown };
 // Gives a detached tree its flags and puts it on the target. Consumes the tree.
 int place(Cell& cell, int tree, const char* target, uint64_t flags, Shape shape);
 
+// The directory that holds `target`, borrowed until the next call, or -errno; `leaf` is set to the last component.
+// Missing ones are made, on our own tmpfs only; `cell.parent_is_ours` tells whether it lies there.
+int open_parent(Cell& cell, const char* target, const char*& leaf);
 // What lies at a target now, never reached through a link: O_PATH, or -errno.
 int open_target(const Cell& cell, const char* target);
 // A path of the host, no component of which is a link: O_PATH, or -1 with errno.

@@ -28,6 +28,8 @@ constexpr std::uint64_t bit(int cap) { return 1ull << cap; }
 // What init's steps need until kDropCapabilities; all of them count in the cell's own user namespace only.
 constexpr std::uint64_t kInitCaps = bit(CAP_SYS_ADMIN) | bit(CAP_SETUID) | bit(CAP_SETGID) | bit(CAP_SETPCAP) |
                                     bit(CAP_NET_ADMIN) | bit(CAP_SYS_RESOURCE) |
+                                    // What a gateway listens on, ports below 1024 among them, and looks at.
+                                    bit(CAP_NET_BIND_SERVICE) | bit(CAP_NET_RAW) |
                                     // An overlay works with the rights of whoever mounted it, on the scratch.
                                     bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) | bit(CAP_CHOWN);
 

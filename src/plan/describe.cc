@@ -46,6 +46,22 @@ std::string flags_text(std::uint64_t flags) {
   return out;
 }
 
+// As numbered by egress::ListenerKind.
+std::string_view listener_text(std::uint64_t kind) {
+  switch (kind) {
+    case 1:
+      return "listener";
+    case 2:
+      return "proxy";
+    case 3:
+      return "nameserver (UDP)";
+    case 4:
+      return "nameserver (TCP)";
+    default:
+      return "socket";
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Backend backend) {
@@ -76,6 +92,14 @@ std::string describe(const Step& step) {
       return "network namespace of its own";
     case StepKind::kLoopbackUp:
       return "the cell's own loopback up";
+    case StepKind::kLocalRoutes:
+      return "every address leads to the cell itself, where the gateway listens";
+    case StepKind::kListen:
+      return fmt::format("{} of the gateway on port {}", listener_text(step.x), step.y);
+    case StepKind::kPackets:
+      return "attempts at other ports are shown to the gateway";
+    case StepKind::kListenUnix:
+      return fmt::format("socket of the gateway on /{}", step.a);
     case StepKind::kNewRoot:
       return fmt::format("new root: tmpfs of {} bytes, {} inodes", step.x, step.y);
     case StepKind::kScratch:

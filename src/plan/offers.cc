@@ -163,6 +163,7 @@ std::vector<Offer> namespace_offers(const HostFacts& host) {
   table.held(G::kProcView, host.proc_mountable ? "fresh procfs, subset=pid" : "no /proc at all");
   table.held(G::kDisk, "tmpfs with size and inode cap");
   table.held(G::kWorkspace, "overlayfs, changes in the scratch");
+  table.held(G::kGateway, "a process of its own: namespaces, no privilege, Landlock, filter");
   return table.take();
 }
 
@@ -177,6 +178,7 @@ std::vector<Offer> bwrap_offers(const HostFacts& host) {
   table.held(G::kProcView, host.proc_mountable ? "fresh procfs, kernel files covered" : "no /proc at all");
   table.weak(G::kDisk, "tmpfs with size cap, no inode cap", hints::native());
   table.absent(G::kWorkspace, "not with bwrap", hints::native());
+  table.absent(G::kGateway, "not with bwrap", hints::native());
   return table.take();
 }
 
@@ -213,6 +215,7 @@ void process_files(Table& table, const HostFacts& host) {
   }
   table.weak(G::kDisk, "RLIMIT_FSIZE per file", hints::namespaces());
   table.absent(G::kWorkspace, "no view of its own", hints::namespaces());
+  table.absent(G::kGateway, "no network of its own", hints::namespaces());
 }
 
 void process_network(Table& table, const HostFacts& host) {

@@ -64,6 +64,7 @@ bool asked_for(Guarantee g, const Plan& plan) {
   if (g == Guarantee::kCpuTime) return plan.limits.cpu_time.has_value();
   if (g == Guarantee::kWall) return plan.wall.has_value();
   if (g == Guarantee::kWorkspace) return !plan.workspaces.empty();
+  if (g == Guarantee::kGateway) return plan.gateway.has_value();
   return true;
 }
 

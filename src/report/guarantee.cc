@@ -39,6 +39,7 @@ constexpr std::array<Row, kGuaranteeCount> kRows = {{
     {Guarantee::kOutput, "output", "a limit on bytes written to stdout and stderr"},
     {Guarantee::kDisk, "disk", "a limit on bytes and files written to disk"},
     {Guarantee::kWorkspace, "workspace", "changes to a workspace are a proposal, the host's tree stays as it is"},
+    {Guarantee::kGateway, "gateway", "what parses the guest's traffic is confined itself"},
 }};
 
 constexpr bool rows_follow_the_enum() {
@@ -48,7 +49,7 @@ constexpr bool rows_follow_the_enum() {
   return true;
 }
 static_assert(rows_follow_the_enum());
-static_assert(static_cast<std::size_t>(Guarantee::kWorkspace) + 1 == kGuaranteeCount);
+static_assert(static_cast<std::size_t>(Guarantee::kGateway) + 1 == kGuaranteeCount);
 
 constexpr std::array<Guarantee, kGuaranteeCount> kAll = [] {
   std::array<Guarantee, kGuaranteeCount> all{};

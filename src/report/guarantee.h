@@ -37,8 +37,9 @@ enum class Guarantee : std::uint8_t {
   kOutput,
   kDisk,
   kWorkspace,  // the host's tree stays as it is
+  kGateway,    // what parses the guest's traffic is confined itself
 };
-inline constexpr std::size_t kGuaranteeCount = 28;
+inline constexpr std::size_t kGuaranteeCount = 29;
 
 std::string_view to_string(Guarantee);  // "environment", "no-new-privs", "cpu-time", ...
 std::string_view describe(Guarantee);   // one line for people

@@ -23,6 +23,8 @@ constexpr std::array<OutcomeInfo, kOutcomeKindCount> kOutcomes = {{
      "The cell's writable space or its file count was used up and the guest failed."},
     {OutcomeKind::kOutput, "output", 137, "137", "limits.output", "raise it with --output or limits.output",
      "stdout and stderr together passed the limit; the tree was killed."},
+    {OutcomeKind::kNetwork, "network", 137, "137", "net.limits", "raise the limit in net.limits",
+     "The traffic through the gateway passed a limit of the policy; the tree was killed."},
     {OutcomeKind::kDenied, "denied", 137, "137", "",
      "see the denials in the report; a program built for another architecture needs a native build",
      "The guest's main process died of SIGSYS, which is how the system-call filter ends who uses another "

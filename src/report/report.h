@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "report/guarantee.h"
+#include "report/network.h"
 
 namespace cloche {
 
@@ -22,12 +23,13 @@ enum class OutcomeKind : std::uint8_t {
   kPids,  // a fork was refused by the limit and the guest failed of it
   kDisk,
   kOutput,     // more output than allowed
+  kNetwork,    // more traffic than allowed
   kDenied,     // the system-call filter killed it
   kCancelled,  // the caller asked
   kRefused,    // never started: policy, ceiling or host
   kFailed,     // never started or lost: our fault or the kernel's
 };
-inline constexpr std::size_t kOutcomeKindCount = 12;
+inline constexpr std::size_t kOutcomeKindCount = 13;
 std::string_view to_string(OutcomeKind);  // "exited", "signaled", "wall", "cpu", "oom", ...
 std::optional<OutcomeKind> outcome_kind_from(std::string_view name);
 
@@ -48,7 +50,7 @@ struct Outcome {
 //   failed      125: cloche or the kernel failed
 //   refused     126: nothing was started
 //   cancelled   130, as after an interrupt
-//   cpu, oom, pids, disk, output, denied   137, as after a SIGKILL: a limit or the filter ended it
+//   cpu, oom, pids, disk, output, network, denied   137, as after a SIGKILL: a limit or the filter ended it
 int exit_code(const Outcome&);
 
 enum class Standing : std::uint8_t { kHeld, kWeakened, kAbsent };
@@ -136,6 +138,7 @@ struct Report {
   std::vector<Artifact> outputs;
   std::vector<WorkspaceChanges> workspaces;
   std::vector<TimingStep> timing;
+  std::optional<NetworkUse> network;  // of runs with a gateway
   bool operator==(const Report&) const = default;
 };
 

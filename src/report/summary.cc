@@ -44,6 +44,8 @@ std::string made_sentence(const Report& report) {
     case OutcomeKind::kOutput:
       return fmt::format("stopped after {} of output (limits.output)",
                          human(Bytes{usage.stdout_bytes + usage.stderr_bytes}));
+    case OutcomeKind::kNetwork:
+      return "stopped at a limit of the network (net.limits)";
     case OutcomeKind::kDenied:
       return "killed by the system-call filter";
     case OutcomeKind::kCancelled:

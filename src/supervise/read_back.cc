@@ -123,6 +123,8 @@ class Judge {
         return disk();
       case Guarantee::kWorkspace:
         return workspaces();
+      case Guarantee::kGateway:
+        return {!seen_.gateway.empty(), seen_.gateway.empty() ? "no gateway was read back" : seen_.gateway};
     }
     return {};
   }

@@ -29,6 +29,7 @@ struct Inspection {
   std::string core_pattern;  // the host's
   std::uint32_t probe = 0;   // wire::ProbeBits
   std::uint32_t host_uid = 0;
+  std::string gateway;  // what was read of it, if it is as it must be
   bool leased = false;  // a keeper's cell: init's parent is not the engine
 };
 

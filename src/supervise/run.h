@@ -44,6 +44,9 @@ struct RunWiring {
   std::function<void(std::uint64_t bytes)> on_copying = {};
   // A step of the plan that failed, and errno; before the report.
   std::function<void(wire::StepKind, int)> on_step_failed = {};
+  // Runs with a gateway: what goes out, as it happens. A connection is told when it opens and when it is over.
+  std::function<void(const Connection&, bool opened)> on_connection = {};
+  std::function<void(const Call&)> on_call = {};
   bool verify = true;  // false only in tests that take a guarantee out
 };
 

@@ -12,7 +12,7 @@
 
 namespace cloche::wire {
 
-inline constexpr uint32_t kMagic = 0x32484c43;  // "CLH2"
+inline constexpr uint32_t kMagic = 0x33484c43;  // "CLH3"
 inline constexpr int kControlFd = 3;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
 inline constexpr uint32_t kMaxFds = 4200;  // spec, stdio, detached mounts
@@ -29,6 +29,9 @@ enum class StepKind : uint16_t {
   kSysctl,        // a: path below /proc/sys of the host, b: value for this namespace; skipped where it cannot be set
   kNetwork,       // enter the network namespace that was begun when init started
   kLoopbackUp,
+  kLocalRoutes,  // every address of both families is the cell's own: who listens on a port is reached by any of them
+  kListen,       // x: egress::ListenerKind, y: port; the listening socket goes to the engine
+  kPackets,      // the engine gets a socket that shows what is sent: TCP openings, and UDP but to nameservers
   kNewRoot,     // x: size in bytes, y: inodes; from here on targets are relative to this root
   kScratch,     // x: size, y: inodes; the one file system behind everything the cell can write
   kDir,         // a: target, x: mode
@@ -41,6 +44,7 @@ enum class StepKind : uint16_t {
                 // MountFlags
   kCopyTree,    // the same, but covered by a copy
   kPut,         // a: target, b: host path, y: 1 + index of a detached mount, or 0: init opens the path itself
+  kListenUnix,  // a: target, y: index of the socket; the listening socket goes to the engine
   kDevice,      // a: target, b: host path, x: major, y: minor
   kProc,        // a: target
   kPts,         // a: target
@@ -123,6 +127,7 @@ enum class MessageKind : uint32_t {
   kExited,     // init → engine: wait status and usage of the main process
   kScratchIs,  // init → engine, with the scratch, whose files the engine reads when the guest is gone
   kCopying,    // init → engine: a copy goes on; `amount` bytes so far
+  kListener,   // init → engine, with a socket; number: egress::ListenerKind, amount: port, or index of the socket
 };
 
 // What can fail before the first step or beside them.
