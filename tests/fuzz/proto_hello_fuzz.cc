@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "proto/client_hello.h"
+#include "proto/hello_retry.h"
 
 namespace {
 
@@ -50,6 +51,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(parse_client_hello(bytes.substr(0, hello->consumed)) == whole);
     check(std::holds_alternative<HelloNeedMore>(parse_client_hello(bytes.substr(0, hello->consumed - 1))));
   }
+  const HelloResult second = parse_second_hello(bytes);
+  check(!std::holds_alternative<HelloNotTls>(second));
+  if (std::holds_alternative<ClientHello>(whole)) check(second == whole);
+  if (const auto* hello = std::get_if<ClientHello>(&second)) check(hello->consumed <= size);
+  const ServerFirst server = look_at_server(bytes);
+  const ServerFirst earlier = look_at_server(bytes.substr(0, size / 2));
+  check(earlier == ServerFirst::kNeedMore || earlier == server);
 
   // The same bytes as the extensions of a message that is well formed so far, so that they are reached at once.
   if (size > 2000) return 0;
