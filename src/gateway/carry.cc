@@ -54,19 +54,22 @@ Task<void> pass_opaque(Shared& shared, Flow& flow, Stream& client, Stream& serve
 
 Task<void> carry_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
                      std::string early, bool server_spoke) {
-  proto::ClientHelloReader reader;
+  proto::ClientHello hello;
   for (;;) {
-    const proto::HelloState state = reader.read(early);
-    if (state == proto::HelloState::kDone) break;
-    if (state != proto::HelloState::kMore) {
-      flow.deny(std::string(reader.reason()));
+    proto::HelloResult read = proto::parse_client_hello(early);
+    if (auto* whole = std::get_if<proto::ClientHello>(&read)) {
+      hello = std::move(*whole);
+      break;
+    }
+    if (!std::holds_alternative<proto::HelloNeedMore>(read)) {
+      const auto* malformed = std::get_if<proto::HelloMalformed>(&read);
+      flow.deny(malformed != nullptr ? malformed->reason : "the TLS greeting is none");
       co_await refuse_tls(client);
       co_return;
     }
     const Heard heard = co_await hear(shared, flow, client, server, early, server_spoke);
     if (heard == Heard::kEnd) co_return;
   }
-  const proto::ClientHello& hello = reader.hello();
   std::string why;
   if (server_spoke) why = "TLS began after the server had spoken";
   if (hello.has_ech) why = "the name in the TLS greeting is encrypted";

@@ -1,23 +1,22 @@
 #include "gateway/confine.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "filter/filter.h"
@@ -25,39 +24,13 @@
 namespace cloche::gateway {
 namespace {
 
-constexpr rlim_t kMaxFiles = 16'384;
-constexpr rlim_t kMaxMemory = rlim_t{512} * 1024 * 1024;
-
 Status failed(std::string_view what) { return fail_errno(errno, "gateway", "could not " + std::string(what)); }
-
-Status write_file(const char* path, std::string_view text) {
-  const Fd fd(::open(path, O_WRONLY | O_CLOEXEC));
-  if (!fd.valid() || ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return failed("write " + std::string(path));
-  }
-  return {};
-}
 
 Status become(std::uint32_t uid) {
   if (uid == 0) return {};
   if (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0) {
     return failed("become another user");
   }
-  return {};
-}
-
-Status own_namespaces() {
-  const std::string uid = std::to_string(::getuid());
-  const std::string gid = std::to_string(::getgid());
-  // Of a process that is not dumpable /proc belongs to root, who would have to write the maps.
-  ::prctl(PR_SET_DUMPABLE, 1);
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) != 0) {
-    return failed("make namespaces of its own");
-  }
-  CLOCHE_TRY(write_file("/proc/self/setgroups", "deny"));
-  CLOCHE_TRY(write_file("/proc/self/gid_map", gid + " " + gid + " 1"));
-  CLOCHE_TRY(write_file("/proc/self/uid_map", uid + " " + uid + " 1"));
-  ::prctl(PR_SET_DUMPABLE, 0);
   return {};
 }
 
@@ -81,21 +54,6 @@ Status drop_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2]{};
   if (::syscall(SYS_capset, &header, none) != 0) return failed("drop capabilities");
-  return {};
-}
-
-Status set_limits() {
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_max = std::min(files.rlim_max, kMaxFiles);
-  files.rlim_cur = files.rlim_max;
-  const rlimit none{0, 0};
-  const rlimit memory{kMaxMemory, kMaxMemory};
-  if (::setrlimit(RLIMIT_NOFILE, &files) != 0 || ::setrlimit(RLIMIT_CORE, &none) != 0 ||
-      ::setrlimit(RLIMIT_FSIZE, &none) != 0 || ::setrlimit(RLIMIT_NPROC, &none) != 0 ||
-      ::setrlimit(RLIMIT_DATA, &memory) != 0) {
-    return failed("set its limits");
-  }
   return {};
 }
 
@@ -206,9 +164,7 @@ std::vector<sock_filter> gateway_filter() {
 }
 
 Status leave_host(std::uint32_t uid) {
-  CLOCHE_TRY(set_limits());
   CLOCHE_TRY(become(uid));
-  CLOCHE_TRY(own_namespaces());
   CLOCHE_TRY(empty_root());
   // After the last change of credentials, which would forget it.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return failed("ask to end with the engine");

@@ -11,7 +11,8 @@
 
 namespace cloche::gateway {
 
-// The first part of it, before anything of a guest's or a server's was read: another user, an empty root.
+// The first part of it, once the engine has mapped its ids: it was born in namespaces of its own (but for the network,
+// which is the host's) and becomes the user of that number (0: is it already); its root is empty.
 Status leave_host(std::uint32_t uid);
 // The rest: nothing but these ports may be connected to, and few system calls are left.
 Status lock_down(const std::vector<std::uint16_t>& ports);

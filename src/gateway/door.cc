@@ -113,7 +113,7 @@ Task<void> refuse_http(Stream& client, std::string reason) {
 }
 
 Task<void> refuse_tls(Stream& client) {
-  const std::string alert = proto::tls_alert(proto::AlertLevel::kFatal, proto::AlertDescription::kAccessDenied);
+  const std::string alert = proto::tls_alert(proto::TlsAlertLevel::kFatal, proto::TlsAlert::kAccessDenied);
   co_await say_and_close(client, alert);
 }
 

@@ -1,5 +1,6 @@
 #include "gateway/flow.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/shared.h"
@@ -61,6 +62,12 @@ void Shared::hit(std::string_view limit) {
 void Shared::end_granted(std::string_view granted, std::string_view why) {
   for (Flow* flow : flows) {
     if (flow->granted == granted) flow->abort(std::string(why));
+  }
+}
+
+void Shared::end_with_secret(std::string_view name, std::string_view why) {
+  for (Flow* flow : flows) {
+    if (std::ranges::find(flow->secrets, name) != flow->secrets.end()) flow->abort(std::string(why));
   }
 }
 

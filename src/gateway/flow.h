@@ -4,6 +4,7 @@
 #include <list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/units.h"
 #include "gateway/stream.h"
@@ -21,7 +22,8 @@ class Flow {
   ~Flow();  // tells the engine
 
   Connection record;    // failed, until somebody knows better
-  std::string granted;  // the rule, path or name whose end ends this
+  std::string granted;               // the rule or path whose end ends this
+  std::vector<std::string> secrets;  // names of those that were put into its requests
 
   void deny(std::string reason);
   void fail(std::string reason);

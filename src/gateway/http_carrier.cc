@@ -3,13 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/door.h"
 #include "gateway/pump.h"
 #include "gateway/shared.h"
+#include "proto/address_class.h"
 
 namespace cloche::gateway {
 namespace {
-
-constexpr std::uint16_t kHttpPort = 80;
 
 proto::HttpError forbidden(std::string text) { return {.status = 403, .text = std::move(text)}; }
 
@@ -19,11 +19,12 @@ class Carrier {
   Carrier(Shared& shared, Duct& client) : shared_(shared), client_(client) {}
 
   proto::HttpExchange& exchange() { return exchange_; }
-  void set_server(Duct* server, Flow* flow, const Target& target) {
+  void set_server(Duct* server, Flow* flow) {
     server_ = server;
     flow_ = flow;
-    watcher_.begin(shared_.vault, target);
   }
+  // Before a request is passed on: what is looked for in its body and in the answer starts anew.
+  void begin_request() { watcher_.begin(shared_.vault); }
 
   // Moves bytes until a request waits for a verdict (true) or everything is over (false).
   Task<bool> to_next_request();
@@ -155,9 +156,11 @@ Task<bool> Carrier::to_next_request() {
 }
 
 // Puts in the secrets that belong there. False: the request was refused, and the flow says why.
-bool pass_on(Shared& shared, Flow& flow, proto::HttpExchange& exchange, const Target& target) {
+bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target) {
+  proto::HttpExchange& exchange = carrier.exchange();
+  carrier.begin_request();
   proto::HttpRequestHead head = *exchange.waiting();
-  if (auto stopped = shared.vault.put_in(head, target)) {
+  if (auto stopped = shared.vault.put_in(head, target, flow.secrets)) {
     flow.deny(stopped->text);
     exchange.refuse(std::move(*stopped));
     return false;
@@ -200,7 +203,7 @@ bool names_place(const proto::HttpAuthority& authority, const Target& target, st
 Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, const Target& target,
                       std::uint16_t scheme_port, std::string early) {
   Carrier carrier(shared, client);
-  carrier.set_server(&server, &flow, target);
+  carrier.set_server(&server, &flow);
   carrier.exchange().from_client(early);
   for (;;) {
     const bool waiting = co_await carrier.to_next_request();
@@ -210,7 +213,7 @@ Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, co
       flow.deny(*why);
       exchange.refuse(forbidden(std::move(*why)));
     } else {
-      pass_on(shared, flow, exchange, target);
+      pass_on(shared, flow, carrier, target);
     }
   }
   if (const auto& failure = carrier.exchange().failure()) {
@@ -239,11 +242,11 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
       co_return;
     }
     if (wanted && target && wanted->text() == target->text() && flow && !flow->aborted()) {
-      pass_on(shared, *flow, exchange, *target);
+      pass_on(shared, *flow, carrier, *target);
       continue;
     }
     // Another place: another connection, and another record.
-    carrier.set_server(nullptr, nullptr, {});
+    carrier.set_server(nullptr, nullptr);
     server_duct.reset();
     if (flow) {
       flow->set_client(nullptr);
@@ -268,8 +271,8 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
     flow->set_server(server.get());
     server_duct.emplace(*server);
     exchange.new_server();
-    carrier.set_server(&*server_duct, &*flow, *target);
-    pass_on(shared, *flow, exchange, *target);
+    carrier.set_server(&*server_duct, &*flow);
+    pass_on(shared, *flow, carrier, *target);
   }
 }
 

@@ -38,7 +38,9 @@ Result<std::unique_ptr<Stream>> socket_to(Loop& loop, const proto::IpAddress& se
 }  // namespace
 
 Resolver::Resolver(Loop& loop, std::string_view resolv_conf, std::string_view hosts)
-    : loop_(loop), conf_(proto::parse_resolv_conf(resolv_conf)), hosts_(proto::parse_hosts(hosts)) {}
+    : loop_(loop), conf_(proto::parse_resolv_conf(resolv_conf)), hosts_(proto::parse_hosts(hosts)) {
+  if (conf_.nameservers.empty()) conf_.nameservers.push_back(proto::parse_ip("127.0.0.1").value());
+}
 
 Task<Result<proto::DnsReply>> Resolver::ask_by_stream(const proto::IpAddress& server, const proto::HostName& name,
                                                       std::uint16_t type) {
@@ -101,7 +103,11 @@ Task<void> Resolver::ask(const proto::HostName& name, std::uint16_t type, Half& 
 }
 
 Task<Result<std::vector<proto::IpAddress>>> Resolver::resolve(proto::HostName name) {
-  if (const auto* known = hosts_.find(name)) co_return *known;
+  // What "localhost" is must not be a nameserver's to say, nor a line's of a file.
+  if (name.text() == "localhost") {
+    co_return std::vector{proto::parse_ip("127.0.0.1").value(), proto::parse_ip("::1").value()};
+  }
+  if (auto known = hosts_.find(name); !known.empty()) co_return known;
   const Clock::time_point now = Clock::now();
   if (const auto found = cache_.find(name.text()); found != cache_.end()) {
     if (found->second.end > now) co_return found->second.addresses;

@@ -2,6 +2,7 @@
 // the nameservers of /etc/resolv.conf in turn. The texts come from the engine; this process reads no file.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -43,7 +44,7 @@ class Resolver {
 
   Loop& loop_;
   proto::ResolvConf conf_;
-  proto::HostsTable hosts_;
+  proto::Hosts hosts_;
   std::map<std::string, Answer> cache_;
 };
 

@@ -17,20 +17,21 @@
 #include "gateway/names.h"
 #include "gateway/pump.h"
 #include "gateway/resolver.h"
+#include "gateway/socket_service.h"
 #include "gateway/vault.h"
 
 namespace cloche::gateway {
 
 struct Shared {
   Loop& loop;
-  egress::Settings settings;  // without secrets and CA bundle, which the vault has
   LiveRules rules;
   Meter meter;
   Resolver resolver;
   Vault vault;
   Names names{};
   PipePool pipes{};
-  SocketDialer sockets;
+  LiveSockets sockets;
+  SocketDialer socket_dialer;
   std::unique_ptr<Link> link{};
   std::list<Flow*> flows{};
   Clock::time_point began = Clock::now();
@@ -40,6 +41,7 @@ struct Shared {
   void hit(std::string_view limit);
   // Ends every flow that this grant carried.
   void end_granted(std::string_view granted, std::string_view why);
+  void end_with_secret(std::string_view name, std::string_view why);
 };
 
 }  // namespace cloche::gateway
