@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "proto/rpc_answers.h"
 #include "proto/rpc_decide.h"
 #include "proto/rpc_framing.h"
+#include "proto/rpc_http.h"
+#include "proto/rpc_output.h"
 #include "proto/rpc_pending.h"
 #include "proto/rpc_rule.h"
 
@@ -28,14 +31,16 @@ class RpcBroker {
   };
 
   explicit RpcBroker(RpcRule rule);  // of a checked rule
+  RpcBroker(const RpcBroker&) = delete;
+  RpcBroker& operator=(const RpcBroker&) = delete;
 
   // To be fed in pieces of at most 64 KiB, and only when wanted: memory is bounded by that.
   void client_bytes(std::string_view bytes);
   void client_closed();
   void service_bytes(std::string_view bytes);
   void service_closed();
-  bool wants_client_bytes() const { return state_ == State::kOpen && !client_closed_ && has_room(); }
-  bool wants_service_bytes() const { return state_ != State::kEnded && for_client_.size() < kRoom; }
+  bool wants_client_bytes() const;
+  bool wants_service_bytes() const { return state_ != State::kEnded && output_.client_has_room(); }
 
   std::string take_for_service();
   std::string take_for_client();
@@ -46,13 +51,9 @@ class RpcBroker {
   RpcFraming framing() const { return client_.framing(); }
 
  private:
-  static constexpr std::size_t kRoom = std::size_t{256} << 10;
-  static constexpr std::size_t kMaxRecords = 1024;
-
-  bool has_room() const {
-    return for_service_.size() < kRoom && for_client_.size() < kRoom && records_.size() < kMaxRecords;
-  }
   void pump();
+  void pump_http();
+  void begin_http();
   void agree_on_framing();
   void pump_client();
   void pump_service();
@@ -60,7 +61,7 @@ class RpcBroker {
   void pass_answer(std::string_view text);
   void refuse_stream(const RpcFault& fault);
   void end(std::string reason);
-  void tell_client(std::string_view message) { append_frame(client_.framing(), message, for_client_); }
+  void tell_client(std::string_view message) { append_frame(client_.framing(), message, output_.for_client); }
   void tell_held(const std::vector<std::string>& held);
 
   RpcRule rule_;
@@ -72,9 +73,8 @@ class RpcBroker {
   bool service_closed_ = false;
   AskedIds asked_;
   PendingBatches pending_;
-  std::string for_service_;
-  std::string for_client_;
-  std::vector<RpcCall> records_;
+  RpcOutput output_;
+  std::optional<RpcHttp> http_;  // once the client has shown that it is HTTP: does everything from then on
 };
 
 }  // namespace cloche::proto
