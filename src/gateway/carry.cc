@@ -1,6 +1,8 @@
 // From the first bytes of a guest to the end of its connection.
 #include <cerrno>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "gateway/classify.h"
 #include "gateway/door.h"
@@ -8,6 +10,7 @@
 #include "gateway/shared.h"
 #include "gateway/tls_duct.h"
 #include "proto/client_hello.h"
+#include "proto/hello_retry.h"
 
 namespace cloche::gateway {
 namespace {
@@ -52,39 +55,83 @@ Task<void> pass_opaque(Shared& shared, Flow& flow, Stream& client, Stream& serve
   if (error == 0) co_await relay(shared, flow, client, server);
 }
 
-Task<void> carry_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
-                     std::string early, bool server_spoke) {
-  proto::ClientHello hello;
+// What is wrong with a greeting on a connection to this name; empty: nothing.
+std::string objection(const proto::ClientHello& hello, const Target& target) {
+  if (hello.has_ech) return "the name in the TLS greeting is encrypted";
+  if (!hello.server_name) return "the TLS greeting names no host";
+  if (*hello.server_name == *target.name) return {};
+  return "a TLS greeting for " + hello.server_name->text() + " came on a connection to " + target.text();
+}
+
+using ParseHello = proto::HelloResult (*)(std::string_view bytes);
+
+// Reads a greeting into `early`. False: it came to nothing, and that was told.
+Task<bool> hear_hello(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
+                      std::string& early, ParseHello parse) {
+  bool server_spoke = false;
   for (;;) {
-    proto::HelloResult read = proto::parse_client_hello(early);
-    if (auto* whole = std::get_if<proto::ClientHello>(&read)) {
-      hello = std::move(*whole);
-      break;
+    const proto::HelloResult read = parse(early);
+    std::string why;
+    if (const auto* hello = std::get_if<proto::ClientHello>(&read)) {
+      why = objection(*hello, target);
+      if (why.empty()) co_return true;
+    } else if (const auto* malformed = std::get_if<proto::HelloMalformed>(&read)) {
+      why = malformed->reason;
+    } else if (std::holds_alternative<proto::HelloNotTls>(read)) {
+      why = "the TLS greeting is none";
     }
-    if (!std::holds_alternative<proto::HelloNeedMore>(read)) {
-      const auto* malformed = std::get_if<proto::HelloMalformed>(&read);
-      flow.deny(malformed != nullptr ? malformed->reason : "the TLS greeting is none");
+    if (!why.empty()) {
+      flow.deny(std::move(why));
       co_await refuse_tls(client);
-      co_return;
+      co_return false;
     }
     const Heard heard = co_await hear(shared, flow, client, server, early, server_spoke);
-    if (heard == Heard::kEnd) co_return;
+    if (heard == Heard::kEnd) co_return false;
   }
-  std::string why;
-  if (server_spoke) why = "TLS began after the server had spoken";
-  if (hello.has_ech) why = "the name in the TLS greeting is encrypted";
-  if (!hello.server_name) {
-    why = "the TLS greeting names no host";
-  } else if (*hello.server_name != *target.name) {
-    why = "a TLS greeting for " + hello.server_name->text() + " came on a connection to " + target.text();
+}
+
+// The server's first message, passed on; true if it asks for another greeting.
+Task<std::optional<bool>> hear_server(Shared& shared, Flow& flow, Stream& client, Stream& server) {
+  std::string first;
+  for (;;) {
+    char part[kPart];
+    const std::int64_t n = co_await server.read_some(part, sizeof part);
+    if (n <= 0) {
+      client.end_of_writing();
+      co_return std::nullopt;
+    }
+    first.append(part, static_cast<std::size_t>(n));
+    const bool go_on = co_await account(shared, flow, Way::kIn, static_cast<std::size_t>(n));
+    const int error = go_on ? co_await client.write_all(std::string_view(part, static_cast<std::size_t>(n))) : EPIPE;
+    if (error != 0) co_return std::nullopt;
+    const proto::ServerFirst seen = proto::look_at_server(first);
+    if (seen != proto::ServerFirst::kNeedMore) co_return seen == proto::ServerFirst::kAsksAgain;
   }
-  if (!why.empty()) {
-    flow.deny(std::move(why));
-    co_await refuse_tls(client);
-    co_return;
+}
+
+// TLS that passes through us: the greeting is looked at, and the second one if the server asks for it.
+Task<void> pass_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
+                    std::string early) {
+  const bool go_on = co_await account(shared, flow, Way::kOut, early.size());
+  const int error = go_on ? co_await server.write_all(early) : EPIPE;
+  if (error != 0) co_return;
+  const std::optional<bool> again = co_await hear_server(shared, flow, client, server);
+  if (!again) co_return;
+  std::string second;
+  if (*again) {
+    const bool fine =
+        co_await hear_hello(shared, flow, client, server, target, second, proto::parse_second_hello);
+    if (!fine) co_return;
   }
+  co_await pass_opaque(shared, flow, client, server, std::move(second));
+}
+
+Task<void> carry_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
+                     std::string early) {
+  const bool fine = co_await hear_hello(shared, flow, client, server, target, early, proto::parse_client_hello);
+  if (!fine) co_return;
   if (!shared.vault.ends_tls()) {
-    co_await pass_opaque(shared, flow, client, server, std::move(early));
+    co_await pass_tls(shared, flow, client, server, target, std::move(early));
     co_return;
   }
   TlsDuct guest_side(client, shared.vault.towards_guest(target.name->text()));
@@ -115,7 +162,12 @@ Task<void> carry(Shared& shared, Flow& flow, Stream& client, Stream& server, con
   }
   switch (speech) {
     case Speech::kTls:
-      co_await carry_tls(shared, flow, client, server, target, std::move(early), server_spoke);
+      if (server_spoke) {
+        flow.deny("TLS began after the server had spoken");
+        co_await refuse_tls(client);
+      } else {
+        co_await carry_tls(shared, flow, client, server, target, std::move(early));
+      }
       break;
     case Speech::kHttp: {
       PlainDuct guest_side(client);

@@ -69,8 +69,11 @@ Status restrict_by_landlock(const std::vector<std::uint16_t>& ports) {
     std::uint64_t fs;
     std::uint64_t net;
     std::uint64_t scoped;
-  } attributes{abi >= 5 ? kAllFs5 : abi >= 3 ? 0x7fffu : abi == 2 ? 0x3fffu : kAllFs1, abi >= 4 ? kBothNet : 0,
-               abi >= 6 ? kBothScopes : 0};
+  } attributes{abi >= 5   ? kAllFs5
+               : abi >= 3 ? 0x7fffu
+               : abi == 2 ? 0x3fffu
+                          : kAllFs1,
+               abi >= 4 ? kBothNet : 0, abi >= 6 ? kBothScopes : 0};
   const std::size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
   const Fd rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
   if (!rules.valid()) return failed("make Landlock rules");
@@ -103,41 +106,41 @@ std::vector<sock_filter> gateway_filter() {
   constexpr filter::Action kAllow{filter::ActionKind::kAllow, 0};
   std::vector<filter::Rule> rules = {
 #define CLOCHE_CALL(name) allowed(SYS_##name, #name)
-      CLOCHE_CALL(read),
-      CLOCHE_CALL(write),
-      CLOCHE_CALL(close),
-      CLOCHE_CALL(recvfrom),
-      CLOCHE_CALL(sendto),
-      CLOCHE_CALL(recvmsg),
-      CLOCHE_CALL(sendmsg),
-      CLOCHE_CALL(splice),
-      CLOCHE_CALL(shutdown),
-      CLOCHE_CALL(accept4),
-      CLOCHE_CALL(connect),
-      CLOCHE_CALL(getsockopt),
-      CLOCHE_CALL(setsockopt),
-      CLOCHE_CALL(getsockname),
-      CLOCHE_CALL(epoll_pwait),
-      CLOCHE_CALL(epoll_ctl),
-      CLOCHE_CALL(pipe2),
-      CLOCHE_CALL(fcntl),
-      CLOCHE_CALL(munmap),
-      CLOCHE_CALL(mremap),
-      CLOCHE_CALL(brk),
-      CLOCHE_CALL(madvise),
-      CLOCHE_CALL(futex),
-      CLOCHE_CALL(clock_gettime),
-      CLOCHE_CALL(getrandom),
-      CLOCHE_CALL(getpid),
-      CLOCHE_CALL(gettid),
-      CLOCHE_CALL(rt_sigreturn),
-      CLOCHE_CALL(rt_sigprocmask),
-      CLOCHE_CALL(restart_syscall),
-      CLOCHE_CALL(exit),
-      CLOCHE_CALL(exit_group),
+    CLOCHE_CALL(read),
+    CLOCHE_CALL(write),
+    CLOCHE_CALL(close),
+    CLOCHE_CALL(recvfrom),
+    CLOCHE_CALL(sendto),
+    CLOCHE_CALL(recvmsg),
+    CLOCHE_CALL(sendmsg),
+    CLOCHE_CALL(splice),
+    CLOCHE_CALL(shutdown),
+    CLOCHE_CALL(accept4),
+    CLOCHE_CALL(connect),
+    CLOCHE_CALL(getsockopt),
+    CLOCHE_CALL(setsockopt),
+    CLOCHE_CALL(getsockname),
+    CLOCHE_CALL(epoll_pwait),
+    CLOCHE_CALL(epoll_ctl),
+    CLOCHE_CALL(pipe2),
+    CLOCHE_CALL(fcntl),
+    CLOCHE_CALL(munmap),
+    CLOCHE_CALL(mremap),
+    CLOCHE_CALL(brk),
+    CLOCHE_CALL(madvise),
+    CLOCHE_CALL(futex),
+    CLOCHE_CALL(clock_gettime),
+    CLOCHE_CALL(getrandom),
+    CLOCHE_CALL(getpid),
+    CLOCHE_CALL(gettid),
+    CLOCHE_CALL(rt_sigreturn),
+    CLOCHE_CALL(rt_sigprocmask),
+    CLOCHE_CALL(restart_syscall),
+    CLOCHE_CALL(exit),
+    CLOCHE_CALL(exit_group),
 #if defined(__x86_64__)
-      CLOCHE_CALL(epoll_wait),
-      CLOCHE_CALL(time),
+    CLOCHE_CALL(epoll_wait),
+    CLOCHE_CALL(time),
 #endif
 #undef CLOCHE_CALL
   };

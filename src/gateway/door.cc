@@ -79,8 +79,8 @@ Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Ta
     flow.record.address = target.address.text();
   }
   const proto::RuleSet& rules = shared.rules.now();
-  const proto::Decision decision = target.name ? rules.decide_name(*target.name, target.port)
-                                               : rules.decide_address(target.address, target.port);
+  const proto::Decision decision =
+      target.name ? rules.decide_name(*target.name, target.port) : rules.decide_address(target.address, target.port);
   if (!decision.allowed()) {
     flow.deny(decision.reason);
     co_return fail(ErrorCode::kRefused, "net.allow", decision.reason);

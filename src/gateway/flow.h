@@ -21,7 +21,7 @@ class Flow {
   Flow& operator=(const Flow&) = delete;
   ~Flow();  // tells the engine
 
-  Connection record;    // failed, until somebody knows better
+  Connection record;                 // failed, until somebody knows better
   std::string granted;               // the rule or path whose end ends this
   std::vector<std::string> secrets;  // names of those that were put into its requests
 

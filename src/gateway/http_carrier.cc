@@ -196,8 +196,7 @@ bool names_place(const proto::HttpAuthority& authority, const Target& target, st
   if (const auto name = proto::parse_host_name(authority.host)) return *name == *target.name;
   // "localhost" and its addresses are one place.
   const auto address = proto::parse_ip(authority.host);
-  return address && target.name->text() == "localhost" &&
-         proto::classify(*address) == proto::AddressClass::kLoopback;
+  return address && target.name->text() == "localhost" && proto::classify(*address) == proto::AddressClass::kLoopback;
 }
 
 Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, const Target& target,

@@ -43,8 +43,8 @@ void record(Shared& shared, const Attempt& attempt) {
     return;
   }
   const proto::RuleSet& rules = shared.rules.now();
-  const proto::Decision decision = target.name ? rules.decide_name(*target.name, target.port)
-                                               : rules.decide_address(target.address, target.port);
+  const proto::Decision decision =
+      target.name ? rules.decide_name(*target.name, target.port) : rules.decide_address(target.address, target.port);
   flow.deny(decision.allowed() ? "the port was not named when the run began" : decision.reason);
 }
 

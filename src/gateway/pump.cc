@@ -19,8 +19,7 @@ enum class Drained { kAll, kBroken };
 // Everything in the pipe, out of it.
 Task<Drained> drain(const sys::Pipe& pipe, Stream& to, std::size_t left) {
   while (left > 0) {
-    const ssize_t n =
-        ::splice(pipe.read.get(), nullptr, to.fd(), nullptr, left, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    const ssize_t n = ::splice(pipe.read.get(), nullptr, to.fd(), nullptr, left, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (n > 0) {
       left -= static_cast<std::size_t>(n);
       continue;
@@ -73,8 +72,7 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
       co_return;
     }
     const std::size_t most = shared.meter.most_at_once(kPipeBytes);
-    const ssize_t n =
-        ::splice(from.fd(), nullptr, pipe->write.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    const ssize_t n = ::splice(from.fd(), nullptr, pipe->write.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (n < 0 && errno == EAGAIN) {
       shared.pipes.give(std::move(*pipe));
       from.not_readable();

@@ -49,8 +49,7 @@ Result<std::unique_ptr<Server>> Server::make(Loop& loop, int control, egress::Se
   CLOCHE_TRY_ASSIGN(
       server->shared_.link,
       Link::make(
-          loop, control,
-          [raw](const egress::Framed& message, Fd fd) { raw->on_message(message, std::move(fd)); },
+          loop, control, [raw](const egress::Framed& message, Fd fd) { raw->on_message(message, std::move(fd)); },
           [&loop] { loop.stop(); }));
   return server;
 }

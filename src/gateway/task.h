@@ -28,7 +28,9 @@ struct PromiseBase {
   std::coroutine_handle<> next;
   std::suspend_always initial_suspend() const noexcept { return {}; }
   Final final_suspend() const noexcept { return {}; }
-  [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }  // nothing here throws but want of memory
+  [[noreturn]] void unhandled_exception() const noexcept {
+    std::terminate();
+  }  // nothing here throws but want of memory
 };
 
 template <typename T>
