@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "base/base64.h"
 #include "outputs/list_document.h"
 #include "outputs/paths.h"
-#include "report/base64.h"
 #include "tree/path_rules.h"
 #include "tree/protected_names.h"
 

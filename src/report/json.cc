@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/base64.h"
 #include "base/utf8.h"
-#include "report/base64.h"
 #include "report/json_writer.h"
 #include "report/outcome_info.h"
 

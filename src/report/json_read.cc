@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "report/base64.h"
+#include "base/base64.h"
 #include "report/json.h"
 #include "report/text.h"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/utf8.h"
-#include "report/base64.h"
 #include "report/sample_reports.h"
 
 namespace cloche {

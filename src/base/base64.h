@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, with padding) for bytes that a JSON string cannot hold.
+// Base64 (RFC 4648, with padding): bytes that a JSON string cannot hold, credentials of HTTP.
 #pragma once
 
 #include <optional>

@@ -1,0 +1,135 @@
+// From the first bytes of a guest to the end of its connection.
+#include <cerrno>
+#include <utility>
+
+#include "gateway/classify.h"
+#include "gateway/door.h"
+#include "gateway/http_carrier.h"
+#include "gateway/shared.h"
+#include "gateway/tls_duct.h"
+#include "proto/client_hello.h"
+
+namespace cloche::gateway {
+namespace {
+
+constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kHttpsPort = 443;
+constexpr std::size_t kPart = 16 * 1024;
+
+enum class Heard { kClient, kEnd };
+
+// Reads the guest's next bytes; what the server says meanwhile is passed on, since some servers greet first.
+Task<Heard> hear(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string& early, bool& server_spoke) {
+  for (;;) {
+    char part[kPart];
+    co_await Stream::either(client, server, kNever);
+    if (client.is_readable()) {
+      const std::int64_t n = co_await client.read_some(part, sizeof part, Clock::now());
+      if (n == -ETIMEDOUT) continue;
+      if (n <= 0) co_return Heard::kEnd;
+      early.append(part, static_cast<std::size_t>(n));
+      co_return Heard::kClient;
+    }
+    const std::int64_t n = co_await server.read_some(part, sizeof part, Clock::now());
+    if (n == -ETIMEDOUT) continue;
+    if (n <= 0) co_return Heard::kEnd;
+    server_spoke = true;
+    const bool go_on = co_await account(shared, flow, Way::kIn, static_cast<std::size_t>(n));
+    if (!go_on) co_return Heard::kEnd;
+    const int error = co_await client.write_all(std::string_view(part, static_cast<std::size_t>(n)));
+    if (error != 0) co_return Heard::kEnd;
+  }
+}
+
+Task<void> pass_opaque(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
+  if (shared.vault.has_secrets()) {
+    co_await relay_scanned(shared, flow, client, server, std::move(early));
+    co_return;
+  }
+  const bool go_on = co_await account(shared, flow, Way::kOut, early.size());
+  if (!go_on) co_return;
+  const int error = co_await server.write_all(early);
+  if (error == 0) co_await relay(shared, flow, client, server);
+}
+
+Task<void> carry_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
+                     std::string early, bool server_spoke) {
+  proto::ClientHello hello;
+  for (;;) {
+    proto::HelloResult read = proto::parse_client_hello(early);
+    if (auto* whole = std::get_if<proto::ClientHello>(&read)) {
+      hello = std::move(*whole);
+      break;
+    }
+    if (!std::holds_alternative<proto::HelloNeedMore>(read)) {
+      const auto* malformed = std::get_if<proto::HelloMalformed>(&read);
+      flow.deny(malformed != nullptr ? malformed->reason : "the TLS greeting is none");
+      co_await refuse_tls(client);
+      co_return;
+    }
+    const Heard heard = co_await hear(shared, flow, client, server, early, server_spoke);
+    if (heard == Heard::kEnd) co_return;
+  }
+  std::string why;
+  if (server_spoke) why = "TLS began after the server had spoken";
+  if (hello.has_ech) why = "the name in the TLS greeting is encrypted";
+  if (!hello.server_name) {
+    why = "the TLS greeting names no host";
+  } else if (*hello.server_name != *target.name) {
+    why = "a TLS greeting for " + hello.server_name->text() + " came on a connection to " + target.text();
+  }
+  if (!why.empty()) {
+    flow.deny(std::move(why));
+    co_await refuse_tls(client);
+    co_return;
+  }
+  if (!shared.vault.ends_tls()) {
+    co_await pass_opaque(shared, flow, client, server, std::move(early));
+    co_return;
+  }
+  TlsDuct guest_side(client, shared.vault.towards_guest(target.name->text()));
+  TlsDuct server_side(server, shared.vault.towards_server(target.name->text()));
+  guest_side.feed(early);
+  co_await carry_http(shared, flow, guest_side, server_side, target, kHttpsPort, "");
+  for (const TlsDuct* duct : {&server_side, &guest_side}) {
+    if (!duct->problem().empty()) flow.record.reason += "; " + duct->problem();
+  }
+}
+
+}  // namespace
+
+Task<void> carry(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target, std::string early) {
+  if (!target.name) {
+    co_await pass_opaque(shared, flow, client, server, std::move(early));
+    co_return;
+  }
+  bool server_spoke = false;
+  Speech speech = classify_speech(early, server_spoke);
+  while (speech == Speech::kMore) {
+    const Heard heard = co_await hear(shared, flow, client, server, early, server_spoke);
+    if (heard == Heard::kEnd) {
+      // One side ended before the guest said anything that could be checked: what it may still want to say is not.
+      co_return;
+    }
+    speech = classify_speech(early, server_spoke);
+  }
+  switch (speech) {
+    case Speech::kTls:
+      co_await carry_tls(shared, flow, client, server, target, std::move(early), server_spoke);
+      break;
+    case Speech::kHttp: {
+      PlainDuct guest_side(client);
+      PlainDuct server_side(server);
+      co_await carry_http(shared, flow, guest_side, server_side, target, kHttpPort, std::move(early));
+      break;
+    }
+    case Speech::kOpaque:
+      co_await pass_opaque(shared, flow, client, server, std::move(early));
+      break;
+    default:
+      flow.deny("a greeting of SSL 2 names no host");
+      client.reset_on_close();
+  }
+}
+
+}  // namespace cloche::gateway

@@ -1,0 +1,20 @@
+// What the first bytes of a guest on a connection to a name are. What passes unlooked at must be nothing that a server
+// behind a shared address could take for a request to another name.
+#pragma once
+
+#include <string_view>
+
+namespace cloche::gateway {
+
+enum class Speech {
+  kMore,      // not enough bytes to tell
+  kTls,       // a record of a handshake
+  kHttp,      // text: a request, or nothing that may pass
+  kOpaque,    // another protocol: ssh, or one that does not begin with text
+  kOldHello,  // a ClientHello of SSL 2, which names no host
+};
+
+// `server_spoke`: the server's greeting came first, so it is no protocol of requests.
+Speech classify_speech(std::string_view first, bool server_spoke);
+
+}  // namespace cloche::gateway

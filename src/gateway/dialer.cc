@@ -1,0 +1,104 @@
+#include "gateway/dialer.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "gateway/flow.h"
+#include "gateway/shared.h"
+
+namespace cloche::gateway {
+namespace {
+
+constexpr Millis kToConnect{10'000};
+constexpr Millis kForSocket{5'000};
+constexpr std::size_t kMostTried = 8;
+
+Task<Result<std::unique_ptr<Stream>>> connect_to(Shared& shared, Flow& flow, const proto::IpAddress& address,
+                                                 std::uint16_t port) {
+  const proto::SocketAddress where = proto::to_sockaddr(address, port);
+  Fd fd(::socket(where.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) co_return fail_errno(errno, "connect", "no socket could be made");
+  const int on = 1;
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const int number = fd.get();
+  // Watched before it is connected: an end that comes at once is an edge, too.
+  const int begun = ::connect(number, where.get(), where.size);
+  if (begun != 0 && errno != EINPROGRESS) co_return fail_errno(errno, "connect", "could not be reached");
+  auto stream = Stream::make(shared.loop, std::move(fd));
+  if (!stream) co_return std::unexpected(std::move(stream).error());
+  if (begun != 0) {
+    flow.set_server(stream->get());
+    (*stream)->not_writable();
+    const bool in_time = co_await (*stream)->writable(Clock::now() + kToConnect);
+    flow.set_server(nullptr);
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (!in_time) error = ETIMEDOUT;
+    if (error != 0) co_return fail_errno(error, "connect", "could not be reached");
+  }
+  co_return std::move(*stream);
+}
+
+}  // namespace
+
+std::string Target::text() const { return (name ? name->text() : address.host_text()) + ":" + std::to_string(port); }
+
+Task<Result<std::unique_ptr<Stream>>> dial(Shared& shared, Flow& flow, const Target& target) {
+  std::vector<proto::IpAddress> addresses;
+  if (target.name) {
+    auto found = co_await shared.resolver.resolve(*target.name);
+    if (!found) co_return std::unexpected(std::move(found).error());
+    addresses = std::move(*found);
+  } else {
+    addresses.push_back(target.address);
+  }
+  Error last{ErrorCode::kNotFound, "resolve", 0, target.text() + " has no address", ""};
+  std::size_t tried = 0;
+  for (const proto::IpAddress& address : addresses) {
+    if (flow.aborted()) break;
+    if (target.name) {
+      const proto::Decision decision = shared.rules.now().decide_resolved(*target.name, address, target.port);
+      if (!decision.allowed()) {
+        last = {ErrorCode::kRefused, "resolve", 0, decision.reason, ""};
+        flow.record.address = address.text();
+        continue;
+      }
+    }
+    if (++tried > kMostTried) break;
+    flow.record.address = address.text();
+    auto stream = co_await connect_to(shared, flow, address, target.port);
+    if (stream) co_return stream;
+    last = std::move(stream).error();
+    last.message = target.text() + " could not be reached at " + address.text();
+  }
+  co_return std::unexpected(std::move(last));
+}
+
+Task<Result<Fd>> SocketDialer::dial(Link& link, std::size_t index) {
+  Asked asked(loop_);
+  const std::uint64_t serial = ++last_;
+  asked_[serial] = &asked;
+  link.send({.kind = egress::Kind::kDial, .number = static_cast<std::uint32_t>(index), .serial = serial});
+  const bool answered = co_await asked.gate.wait(Clock::now() + kForSocket);
+  asked_.erase(serial);
+  if (!answered) co_return fail_errno(ETIMEDOUT, "socket", "the service did not accept in time");
+  if (asked.error != 0) co_return fail_errno(asked.error, "socket", "the service could not be reached");
+  co_return std::move(asked.fd);
+}
+
+void SocketDialer::answer(std::uint64_t serial, int error, Fd fd) {
+  const auto found = asked_.find(serial);
+  if (found == asked_.end()) return;
+  found->second->error = fd.valid() ? 0 : error != 0 ? error : EPROTO;
+  found->second->fd = std::move(fd);
+  found->second->gate.open();
+}
+
+}  // namespace cloche::gateway

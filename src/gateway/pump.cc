@@ -1,0 +1,108 @@
+#include "gateway/pump.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "gateway/flow.h"
+#include "gateway/shared.h"
+
+namespace cloche::gateway {
+namespace {
+
+constexpr int kPipeBytes = 256 * 1024;
+constexpr int kTurns = 32;  // of one connection, before the others have theirs
+
+enum class Drained { kAll, kBroken };
+
+// Everything in the pipe, out of it.
+Task<Drained> drain(const sys::Pipe& pipe, Stream& to, std::size_t left) {
+  while (left > 0) {
+    const ssize_t n =
+        ::splice(pipe.read.get(), nullptr, to.fd(), nullptr, left, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    if (n > 0) {
+      left -= static_cast<std::size_t>(n);
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0 || errno != EAGAIN) co_return Drained::kBroken;
+    to.not_writable();
+    co_await to.writable();
+  }
+  co_return Drained::kAll;
+}
+
+}  // namespace
+
+std::optional<sys::Pipe> PipePool::take() {
+  if (!idle_.empty()) {
+    sys::Pipe pipe = std::move(idle_.back());
+    idle_.pop_back();
+    return pipe;
+  }
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) return std::nullopt;
+  // Only faster; a user has so much memory for pipes and no more.
+  (void)::fcntl(fds[0], F_SETPIPE_SZ, kPipeBytes);
+  return sys::Pipe{Fd(fds[0]), Fd(fds[1])};
+}
+
+void PipePool::give(sys::Pipe pipe) {
+  if (idle_.size() < kKept) idle_.push_back(std::move(pipe));
+}
+
+Task<bool> account(Shared& shared, Flow& flow, Way way, std::size_t bytes) {
+  (way == Way::kIn ? flow.record.bytes_in : flow.record.bytes_out) += bytes;
+  const std::string_view limit = shared.meter.add(way, bytes);
+  if (!limit.empty()) {
+    shared.hit(limit);
+    co_return false;
+  }
+  if (shared.meter.has_rate()) co_await shared.loop.until(shared.meter.free_at());
+  co_return !shared.over;
+}
+
+Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
+  for (int turn = 0;; ++turn) {
+    co_await from.readable();
+    if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
+    std::optional<sys::Pipe> pipe = shared.pipes.take();
+    if (!pipe) {
+      flow.abort("no pipe could be made for it");
+      co_return;
+    }
+    const std::size_t most = shared.meter.most_at_once(kPipeBytes);
+    const ssize_t n =
+        ::splice(from.fd(), nullptr, pipe->write.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    if (n < 0 && errno == EAGAIN) {
+      shared.pipes.give(std::move(*pipe));
+      from.not_readable();
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) {
+      shared.pipes.give(std::move(*pipe));
+      to.end_of_writing();
+      co_return;
+    }
+    if (n < 0) break;
+    const auto bytes = static_cast<std::size_t>(n);
+    const bool go_on = co_await account(shared, flow, way, bytes);
+    if (!go_on) co_return;
+    const Drained drained = co_await drain(*pipe, to, bytes);
+    if (drained == Drained::kBroken) break;
+    shared.pipes.give(std::move(*pipe));
+  }
+  // One side is gone: so is the other.
+  from.reset_on_close();
+  to.reset_on_close();
+  from.shut_down();
+  to.shut_down();
+}
+
+Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server) {
+  co_await Both(pump(shared, flow, client, server, Way::kOut), pump(shared, flow, server, client, Way::kIn));
+}
+
+}  // namespace cloche::gateway

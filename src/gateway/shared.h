@@ -1,0 +1,47 @@
+// What all connections of a gateway share. One thread, so no locks.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "egress/settings.h"
+#include "gateway/dialer.h"
+#include "gateway/flow.h"
+#include "gateway/link.h"
+#include "gateway/live_rules.h"
+#include "gateway/loop.h"
+#include "gateway/meter.h"
+#include "gateway/names.h"
+#include "gateway/pump.h"
+#include "gateway/resolver.h"
+#include "gateway/socket_service.h"
+#include "gateway/vault.h"
+
+namespace cloche::gateway {
+
+struct Shared {
+  Loop& loop;
+  LiveRules rules;
+  Meter meter;
+  Resolver resolver;
+  Vault vault;
+  Names names{};
+  PipePool pipes{};
+  LiveSockets sockets;
+  SocketDialer socket_dialer;
+  std::unique_ptr<Link> link{};
+  std::list<Flow*> flows{};
+  Clock::time_point began = Clock::now();
+  bool over = false;  // a limit was hit, or the guest is gone
+
+  // A limit of the run was hit: everything ends, and the engine ends the run.
+  void hit(std::string_view limit);
+  // Ends every flow that this grant carried.
+  void end_granted(std::string_view granted, std::string_view why);
+  void end_with_secret(std::string_view name, std::string_view why);
+};
+
+}  // namespace cloche::gateway

@@ -1,0 +1,71 @@
+#include "gateway/stream.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cloche::gateway {
+
+Result<std::unique_ptr<Stream>> Stream::make(Loop& loop, Fd fd) {
+  std::unique_ptr<Stream> stream(new Stream(loop, std::move(fd)));
+  Stream* raw = stream.get();
+  CLOCHE_TRY_ASSIGN(stream->watch_, loop.poller().watch(raw->fd(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                                                        [raw](std::uint32_t events) {
+                                                          const bool ended = (events & (EPOLLERR | EPOLLHUP)) != 0;
+                                                          if (ended || (events & (EPOLLIN | EPOLLRDHUP)) != 0) {
+                                                            raw->readable_ = true;
+                                                            raw->loop_.wake(raw->reader_);
+                                                          }
+                                                          if (ended || (events & EPOLLOUT) != 0) {
+                                                            raw->writable_ = true;
+                                                            raw->loop_.wake(raw->writer_);
+                                                          }
+                                                        }));
+  return stream;
+}
+
+void Stream::shut_down() {
+  ::shutdown(fd(), SHUT_RDWR);
+  readable_ = writable_ = true;
+  loop_.wake(reader_);
+  loop_.wake(writer_);
+}
+
+void Stream::reset_on_close() {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+void Stream::end_of_writing() { ::shutdown(fd(), SHUT_WR); }
+
+Task<std::int64_t> Stream::read_some(char* to, std::size_t size, Clock::time_point deadline) {
+  for (;;) {
+    const ssize_t n = ::recv(fd(), to, size, 0);
+    if (n >= 0) co_return n;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) co_return -errno;
+    readable_ = false;
+    const bool in_time = co_await readable(deadline);
+    if (!in_time) co_return -ETIMEDOUT;
+  }
+}
+
+Task<int> Stream::write_all(std::string_view bytes, Clock::time_point deadline) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) co_return errno;
+    writable_ = false;
+    const bool in_time = co_await writable(deadline);
+    if (!in_time) co_return ETIMEDOUT;
+  }
+  co_return 0;
+}
+
+}  // namespace cloche::gateway

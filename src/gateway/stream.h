@@ -1,0 +1,110 @@
+// Stream: one non-blocking socket in the loop. Edge-triggered: what the kernel said is remembered until a call says
+// EAGAIN, so that a busy connection costs no call of epoll.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "gateway/loop.h"
+#include "gateway/task.h"
+#include "sys/poller.h"
+
+namespace cloche::gateway {
+
+class Stream {
+ public:
+  static Result<std::unique_ptr<Stream>> make(Loop& loop, Fd fd);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() = default;
+
+  int fd() const { return fd_.get(); }
+  bool is_readable() const { return readable_; }
+  bool is_writable() const { return writable_; }
+  void not_readable() { readable_ = false; }
+  void not_writable() { writable_ = false; }
+  // Ends both directions; whoever waits is woken and sees the end.
+  void shut_down();
+  // The other side gets a reset instead of an orderly end.
+  void reset_on_close();
+  void end_of_writing();
+
+  struct Wait {
+    Loop& loop;
+    const bool& flag;
+    Waiter*& place;
+    Clock::time_point deadline;
+    Waiter waiter{};
+    bool await_ready() const { return flag; }
+    void await_suspend(std::coroutine_handle<> handle) {
+      waiter.handle = handle;
+      waiter.places = {&place};
+      place = &waiter;
+      loop.sleep(waiter, deadline);
+    }
+    bool await_resume() const { return !waiter.timed_out; }
+  };
+  Wait readable(Clock::time_point deadline = kNever) { return Wait{loop_, readable_, reader_, deadline}; }
+  Wait writable(Clock::time_point deadline = kNever) { return Wait{loop_, writable_, writer_, deadline}; }
+
+  // Waits until one of two can be read.
+  struct Either {
+    Stream& first;
+    Stream& second;
+    Clock::time_point deadline;
+    Waiter waiter{};
+    bool await_ready() const { return first.readable_ || second.readable_; }
+    void await_suspend(std::coroutine_handle<> handle) {
+      waiter.handle = handle;
+      waiter.places = {&first.reader_, &second.reader_};
+      first.reader_ = second.reader_ = &waiter;
+      first.loop_.sleep(waiter, deadline);
+    }
+    bool await_resume() const { return !waiter.timed_out; }
+  };
+  static Either either(Stream& first, Stream& second, Clock::time_point deadline) {
+    return Either{first, second, deadline};
+  }
+
+  // Waits until the kernel has news of either: for who has tried everything and could do nothing.
+  struct News {
+    Stream& first;
+    Stream& second;
+    Clock::time_point deadline;
+    Waiter waiter{};
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> handle) {
+      waiter.handle = handle;
+      waiter.places = {&first.reader_, &first.writer_, &second.reader_, &second.writer_};
+      first.reader_ = first.writer_ = second.reader_ = second.writer_ = &waiter;
+      first.loop_.sleep(waiter, deadline);
+    }
+    bool await_resume() const { return !waiter.timed_out; }
+  };
+  static News news(Stream& first, Stream& second, Clock::time_point deadline = kNever) {
+    return News{first, second, deadline};
+  }
+
+  // Bytes, 0 at the end, or a negative errno (-ETIMEDOUT).
+  Task<std::int64_t> read_some(char* to, std::size_t size, Clock::time_point deadline = kNever);
+  // 0 or an errno.
+  Task<int> write_all(std::string_view bytes, Clock::time_point deadline = kNever);
+
+ private:
+  Stream(Loop& loop, Fd fd) : loop_(loop), fd_(std::move(fd)) {}
+
+  Loop& loop_;
+  Fd fd_;
+  bool readable_ = true;
+  bool writable_ = true;
+  Waiter* reader_ = nullptr;
+  Waiter* writer_ = nullptr;
+  Poller::Watch watch_;  // last: goes before the descriptor
+};
+
+}  // namespace cloche::gateway

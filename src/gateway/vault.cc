@@ -1,0 +1,222 @@
+#include "gateway/vault.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/flow.h"
+#include "gateway/live_rules.h"
+#include "gateway/scrub_response.h"
+#include "gateway/secret_rules.h"
+#include "gateway/secret_scan.h"
+#include "gateway/secret_vault.h"
+#include "gateway/shared.h"
+#include "tls/authority.h"
+#include "tls/prepare.h"
+#include "tls/trust_store.h"
+
+namespace cloche::gateway {
+namespace {
+
+proto::HttpError stopped(std::string reason) { return {.status = 403, .text = "cloche: " + std::move(reason)}; }
+
+}  // namespace
+
+struct Vault::State {
+  struct Lease {
+    std::string name;
+    bool granted = true;
+    Clock::time_point end;
+  };
+
+  SecretVault secrets;
+  std::vector<Lease> leases;
+  std::optional<tls::Authority> authority;
+  std::optional<tls::TrustStore> trusted;
+
+  Lease* find(std::string_view name) {
+    const auto found = std::ranges::find(leases, name, &Lease::name);
+    return found == leases.end() ? nullptr : &*found;
+  }
+};
+
+Vault::Vault(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Vault::Vault(Vault&&) noexcept = default;
+Vault& Vault::operator=(Vault&&) noexcept = default;
+Vault::~Vault() = default;
+
+Result<Vault> Vault::make(egress::Settings& settings) {
+  const Clock::time_point now = Clock::now();
+  std::vector<State::Lease> leases;
+  for (const egress::Secret& secret : settings.secrets) {
+    const Clock::time_point end = end_of(secret.lasts, now);
+    leases.push_back({secret.name, end > now, end});
+  }
+  CLOCHE_TRY_ASSIGN(SecretVault secrets, SecretVault::take(settings.secrets));
+  settings.secrets.clear();
+  auto state = std::make_unique<State>(State{std::move(secrets), std::move(leases), std::nullopt, std::nullopt});
+  for (const State::Lease& lease : state->leases) {
+    if (!lease.granted) state->secrets.revoke(lease.name);
+  }
+  if (settings.ends_tls) {
+    CLOCHE_TRY(tls::prepare());
+    CLOCHE_TRY_ASSIGN(state->authority, tls::Authority::make());
+    CLOCHE_TRY_ASSIGN(state->trusted, tls::TrustStore::from_pem(settings.ca_bundle));
+  }
+  settings.ca_bundle.clear();
+  return Vault(std::move(state));
+}
+
+bool Vault::has_secrets() const { return !state_->secrets.empty(); }
+bool Vault::ends_tls() const { return state_->authority.has_value(); }
+std::string Vault::authority_pem() const { return ends_tls() ? state_->authority->pem() : std::string(); }
+
+tls::ServerSession Vault::towards_guest(const std::string& name) { return {*state_->authority, name}; }
+tls::ClientSession Vault::towards_server(const std::string& name) const { return {name, *state_->trusted}; }
+
+std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, const Target& target,
+                                              std::vector<std::string>& used) const {
+  if (!has_secrets()) return std::nullopt;
+  if (!target.name) return stopped("requests to addresses are not passed on in a run with secrets");
+  SecretVerdict verdict = SecretRules(state_->secrets).apply(head, *target.name, target.port);
+  if (verdict.kind == SecretVerdict::Kind::kStopped) return stopped(std::move(verdict.reason));
+  for (std::string& name : verdict.names) {
+    if (std::ranges::find(used, name) == used.end()) used.push_back(std::move(name));
+  }
+  ask_for_plain_bytes(head);
+  return std::nullopt;
+}
+
+Status Vault::grant(std::string_view name, const egress::Lasts& lasts, Clock::time_point now) {
+  State::Lease* lease = state_->find(name);
+  if (lease == nullptr) {
+    return fail(ErrorCode::kInvalidInput, "grant",
+                "\"" + std::string(name) + "\" was not among the run's secrets at its start",
+                "list it in [[secrets]] with for = \"0s\" to grant it later");
+  }
+  lease->granted = true;
+  lease->end = end_of(lasts, now);
+  state_->secrets.grant(name);
+  return {};
+}
+
+Status Vault::revoke(std::string_view name) {
+  State::Lease* lease = state_->find(name);
+  if (lease == nullptr || !lease->granted) {
+    return fail(ErrorCode::kNotFound, "revoke", "the run has no grant of the secret \"" + std::string(name) + "\"");
+  }
+  lease->granted = false;
+  state_->secrets.revoke(name);
+  return {};
+}
+
+Clock::time_point Vault::next_end() const {
+  Clock::time_point next = kNever;
+  for (const State::Lease& lease : state_->leases) {
+    if (lease.granted) next = std::min(next, lease.end);
+  }
+  return next;
+}
+
+std::vector<std::string> Vault::expire(Clock::time_point now) {
+  std::vector<std::string> over;
+  for (State::Lease& lease : state_->leases) {
+    if (!lease.granted || lease.end > now) continue;
+    lease.granted = false;
+    state_->secrets.revoke(lease.name);
+    over.push_back(lease.name);
+  }
+  return over;
+}
+
+struct SecretWatcher::State {
+  explicit State(const SecretVault& vault) : secrets(vault), scan(vault), scrub(vault) {}
+  const SecretVault& secrets;
+  SecretScan scan;
+  ScrubStream scrub;
+};
+
+SecretWatcher::SecretWatcher() = default;
+SecretWatcher::~SecretWatcher() = default;
+
+void SecretWatcher::begin(const Vault& vault) {
+  state_.reset();
+  if (vault.has_secrets()) state_ = std::make_unique<State>(vault.state_->secrets);
+}
+
+std::optional<proto::HttpError> SecretWatcher::request_body(std::string& payload, proto::HttpPart part) {
+  if (!state_) return std::nullopt;
+  std::string clean = state_->scan.feed(payload);
+  if (part == proto::HttpPart::kLast) clean += state_->scan.finish();
+  if (state_->scan.stopped()) return stopped(state_->scan.reason());
+  payload = std::move(clean);
+  return std::nullopt;
+}
+
+std::optional<proto::HttpError> SecretWatcher::response_head(proto::HttpResponseHead& head) {
+  if (!state_) return std::nullopt;
+  if (const Status plain = check_plain_bytes(head); !plain) {
+    return proto::HttpError{.status = 502, .text = "cloche: " + plain.error().message};
+  }
+  scrub_head(state_->secrets, head);
+  return std::nullopt;
+}
+
+std::optional<proto::HttpError> SecretWatcher::response_body(std::string& payload, proto::HttpPart part) {
+  if (!state_) return std::nullopt;
+  std::string clean = state_->scrub.feed(payload);
+  if (part == proto::HttpPart::kLast) clean += state_->scrub.finish();
+  payload = std::move(clean);
+  return std::nullopt;
+}
+
+namespace {
+
+// From the guest: nothing that holds a placeholder gets through.
+Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, SecretScan scan, std::string early) {
+  char part[16 * 1024];
+  for (std::string bytes = std::move(early);;) {
+    const bool go_on = co_await account(shared, flow, Way::kOut, bytes.size());
+    if (!go_on) co_return;
+    const std::string clean = scan.feed(bytes);
+    if (scan.stopped()) {
+      flow.deny(scan.reason());
+      flow.abort("");
+      co_return;
+    }
+    const int error = co_await to.write_all(clean);
+    const std::int64_t n = error != 0 ? -error : co_await from.read_some(part, sizeof part);
+    if (n <= 0) {
+      const std::string rest = scan.finish();
+      co_await to.write_all(rest);
+      to.end_of_writing();
+      co_return;
+    }
+    bytes.assign(part, static_cast<std::size_t>(n));
+  }
+}
+
+Task<void> pump_scrubbed(Shared& shared, Flow& flow, Stream& from, Stream& to, ScrubStream scrub) {
+  char part[16 * 1024];
+  for (;;) {
+    const std::int64_t n = co_await from.read_some(part, sizeof part);
+    if (n <= 0) break;
+    const bool go_on = co_await account(shared, flow, Way::kIn, static_cast<std::size_t>(n));
+    if (!go_on) co_return;
+    const std::string clean = scrub.feed(std::string_view(part, static_cast<std::size_t>(n)));
+    const int error = co_await to.write_all(clean);
+    if (error != 0) break;
+  }
+  const std::string rest = scrub.finish();
+  co_await to.write_all(rest);
+  to.end_of_writing();
+}
+
+}  // namespace
+
+Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
+  const SecretVault& secrets = shared.vault.state_->secrets;
+  co_await Both(pump_scanned(shared, flow, client, server, SecretScan(secrets), std::move(early)),
+                pump_scrubbed(shared, flow, server, client, ScrubStream(secrets)));
+}
+
+}  // namespace cloche::gateway

@@ -1,0 +1,72 @@
+// Vault: the values of secrets, the run's certificate authority and whom to trust outside. The one place that has them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "egress/settings.h"
+#include "gateway/dialer.h"
+#include "gateway/pump.h"
+#include "gateway/task.h"
+#include "proto/http_exchange.h"
+#include "tls/session.h"
+
+namespace cloche::gateway {
+
+class Vault {
+ public:
+  // Takes the values and the bundle out of the settings.
+  static Result<Vault> make(egress::Settings& settings);
+  Vault(Vault&&) noexcept;
+  Vault& operator=(Vault&&) noexcept;
+  ~Vault();
+
+  bool has_secrets() const;
+  bool ends_tls() const;
+  std::string authority_pem() const;  // empty: TLS does not end here
+  tls::ServerSession towards_guest(const std::string& name);
+  tls::ClientSession towards_server(const std::string& name) const;
+
+  // Puts the secrets of this place into a request. Something: it is stopped, and why.
+  std::optional<proto::HttpError> put_in(proto::HttpRequestHead& head, const Target& target,
+                                         std::vector<std::string>& used) const;
+
+  Status grant(std::string_view name, const egress::Lasts& lasts, Clock::time_point now);
+  Status revoke(std::string_view name);
+  Clock::time_point next_end() const;
+  std::vector<std::string> expire(Clock::time_point now);
+
+ private:
+  friend class SecretWatcher;
+  friend Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early);
+  struct State;
+  explicit Vault(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Looks through what passes after the head: no placeholder goes out in a body, no value comes back.
+class SecretWatcher : public proto::HttpWatcher {
+ public:
+  SecretWatcher();
+  ~SecretWatcher() override;
+  // For the next request. Without secrets it does nothing.
+  void begin(const Vault& vault);
+
+  std::optional<proto::HttpError> request_body(std::string& payload, proto::HttpPart part) override;
+  std::optional<proto::HttpError> response_head(proto::HttpResponseHead& head) override;
+  std::optional<proto::HttpError> response_body(std::string& payload, proto::HttpPart part) override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// relay(), but no placeholder gets through.
+Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early);
+
+}  // namespace cloche::gateway
