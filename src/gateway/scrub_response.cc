@@ -1,0 +1,81 @@
+#include "gateway/scrub_response.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/secret_text.h"
+
+namespace cloche::gateway {
+namespace {
+
+std::string scrubbed(const SecretVault& vault, std::string_view text) {
+  ScrubStream stream(vault);
+  std::string out = stream.feed(text);
+  return out + stream.finish();
+}
+
+bool is_identity(std::string_view text) {
+  return std::ranges::equal(text, std::string_view("identity"),
+                            [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+}
+
+}  // namespace
+
+ScrubStream::~ScrubStream() { wipe(held_); }
+
+// The search goes over the bytes as they came; replacing is done behind its back. So a value that begins inside of
+// another, or goes on after it, is found all the same: each byte that belongs to any of them is overwritten.
+std::string ScrubStream::feed(std::string_view bytes) {
+  const SecretMatcher& matcher = vault_->values();
+  std::string out = std::exchange(held_, {});
+  const std::size_t before = out.size();
+  out += bytes;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    if (state_ == SecretMatcher::kStart) at += matcher.skip(bytes.substr(at));
+    if (at == bytes.size()) break;
+    state_ = matcher.next(state_, bytes[at]);
+    if (const auto found = matcher.found(state_); found.length != 0) {
+      out.replace(before + at + 1 - found.length, found.length, vault_->instead_of(found.tag));
+    }
+  }
+  const std::size_t depth = matcher.depth(state_);
+  held_.assign(out, out.size() - depth, depth);
+  if (depth > 0) explicit_bzero(out.data() + out.size() - depth, depth);
+  out.resize(out.size() - depth);
+  return out;
+}
+
+std::string ScrubStream::finish() {
+  state_ = SecretMatcher::kStart;
+  return std::exchange(held_, {});
+}
+
+void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head) {
+  if (vault.empty()) return;
+  head.reason = scrubbed(vault, head.reason);
+  for (proto::HttpHeader& header : head.headers.list) {
+    header.name = scrubbed(vault, header.name);
+    header.value = scrubbed(vault, header.value);
+  }
+  head.upgrade = scrubbed(vault, head.upgrade);
+}
+
+void ask_for_plain_bytes(proto::HttpRequestHead& head) {
+  head.headers.remove("TE");
+  head.headers.remove("Sec-WebSocket-Extensions");
+  head.headers.set("Accept-Encoding", "identity");
+}
+
+Status check_plain_bytes(const proto::HttpResponseHead& head) {
+  for (const std::string_view encoding : head.headers.elements("Content-Encoding")) {
+    if (is_identity(encoding)) continue;
+    // Its name is not repeated: a server may have put anything there, also a value.
+    return fail(ErrorCode::kRefused, "gateway", "the answer is compressed, though plain bytes were asked for");
+  }
+  if (head.headers.count("Sec-WebSocket-Extensions") > 0) {
+    return fail(ErrorCode::kRefused, "gateway", "the answer has web socket extensions that were not asked for");
+  }
+  return {};
+}
+
+}  // namespace cloche::gateway

@@ -1,0 +1,43 @@
+// Takes secrets out of answers: a server that repeats a value would hand it to the guest. Each is replaced by its
+// placeholder, which has the same length, so that lengths that were announced stay true.
+//
+// It finds a value as it is, in JSON, percent-encoded and, for Basic credentials, inside of base64. A server that turns
+// a value into something else (compresses, encrypts, spells it backwards) defeats it; secrets are for hosts that are
+// trusted with them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "gateway/secret_vault.h"
+#include "proto/http_message.h"
+
+namespace cloche::gateway {
+
+// One body, or one opaque stream. Also secrets that are not granted any more are taken out.
+class ScrubStream {
+ public:
+  explicit ScrubStream(const SecretVault& vault) : vault_(&vault) {}
+  ScrubStream(ScrubStream&&) noexcept = default;
+  ScrubStream& operator=(ScrubStream&&) = delete;
+  ~ScrubStream();
+
+  // What can be passed on. Only what may be the beginning of a value is held back, so that a stream of events flows.
+  std::string feed(std::string_view bytes);
+  std::string finish();  // the rest, at the end
+
+ private:
+  const SecretVault* vault_;
+  SecretMatcher::State state_ = SecretMatcher::kStart;
+  std::string held_;
+};
+
+void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head);
+
+// Asks the server for bytes in which a value can be found: no compression, neither of bodies nor of web sockets.
+void ask_for_plain_bytes(proto::HttpRequestHead& head);
+// Whether it did as it was asked. If not, the answer must not reach the guest.
+Status check_plain_bytes(const proto::HttpResponseHead& head);
+
+}  // namespace cloche::gateway

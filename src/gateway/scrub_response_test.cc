@@ -1,0 +1,113 @@
+#include "gateway/scrub_response.h"
+
+#include "base/base64.h"
+#include "gateway/secret_test_support.h"
+#include "proto/http_target.h"
+
+namespace cloche::gateway {
+namespace {
+
+using egress::SecretPlace;
+
+const std::string kV(kValue), kH(kHolder), kV2(kValue2), kH2(kHolder2);
+
+std::string scrub(const SecretVault& vault, std::string_view text, std::size_t piece) {
+  ScrubStream stream(vault);
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); at += piece) out += stream.feed(text.substr(at, piece));
+  return out + stream.finish();
+}
+
+SecretVault two_secrets() {
+  return vault_of({a_secret(SecretPlace::kHeader, "X-Key"), another_secret(SecretPlace::kBasic)});
+}
+
+TEST(ScrubStream, X9_AnEchoIsTurnedBackWhereverItIsCut) {
+  const SecretVault vault = two_secrets();
+  const std::string body = "a " + kV + kV + " b " + kV2 + " sk-Real+" + kV + " end sk-Real+Value/012345678";
+  const std::string wanted = "a " + kH + kH + " b " + kH2 + " sk-Real+" + kH + " end sk-Real+Value/012345678";
+  for (std::size_t piece = 1; piece <= body.size(); ++piece) EXPECT_EQ(scrub(vault, body, piece), wanted) << piece;
+}
+
+TEST(ScrubStream, X9_FindsOtherFormsAndKeepsTheLength) {
+  const SecretVault vault = two_secrets();
+  for (const std::string& echo : {proto::percent_encoded(kV), std::string("sk-Real+Value\\/0123456789"),
+                                  to_base64("bob:" + kV2), to_base64("bobb:" + kV2), to_base64("bobby:" + kV2)}) {
+    const std::string out = scrub(vault, "<" + echo + ">", 7);
+    EXPECT_EQ(out.size(), echo.size() + 2);
+    EXPECT_EQ(out.find(echo), std::string::npos) << echo;
+    EXPECT_EQ(out.find("0123456789"), std::string::npos) << echo;
+  }
+  EXPECT_EQ(scrub(vault, to_base64("bo:" + kV2), 5), to_base64("bo:" + kH2));
+}
+
+// The shorter one ends first; what follows of the longer must not slip through.
+TEST(ScrubStream, X9_ASecretInsideOfAnotherHidesNothing) {
+  egress::Secret outer = a_secret(SecretPlace::kHeader, "X-Key");
+  outer.value = "00" + kV2 + "1234567";
+  outer.placeholder = "zzzzzzzzzzzzzzzzzzzzzzzz";
+  ASSERT_EQ(outer.value.size(), outer.placeholder.size());
+  const SecretVault vault = vault_of({outer, another_secret(SecretPlace::kBasic)});
+  for (std::size_t piece = 1; piece < 30; ++piece) {
+    EXPECT_EQ(scrub(vault, "<00" + kV2 + "1234567>", piece), "<zzzzzzzzzzzzzzzzzzzzzzzz>");
+    EXPECT_EQ(scrub(vault, "<00" + kV2 + "123456>", piece), "<00" + kH2 + "123456>");
+  }
+}
+
+TEST(ScrubStream, X9_OverlappingEchoesHideNothing) {
+  egress::Secret secret = a_secret(SecretPlace::kHeader, "X-Key");
+  secret.value = "abcdabcdabcd";
+  secret.placeholder = "xxxxyyyyzzzz";
+  const SecretVault vault = vault_of({secret});
+  const std::string out = scrub(vault, "abcdabcdabcdabcd", 3);
+  EXPECT_EQ(out.find("abcd"), std::string::npos) << out;
+}
+
+TEST(ScrubStream, HoldsBackOnlyWhatMayBeTheBeginningOfAValue) {
+  const SecretVault vault = two_secrets();
+  ScrubStream stream(vault);
+  EXPECT_EQ(stream.feed("data: tick\n\n"), "data: tick\n\n");
+  EXPECT_EQ(stream.feed("data: sk-Real"), "data: ");
+  EXPECT_EQ(stream.feed("ity"), "sk-Reality");
+  EXPECT_EQ(stream.feed("hunter2-hunter"), "");
+  EXPECT_EQ(stream.finish(), "hunter2-hunter");
+}
+
+TEST(ScrubStream, X10_ASecretWhoseLeaseIsOverIsStillTakenOut) {
+  SecretVault vault = two_secrets();
+  vault.revoke("API_KEY");
+  EXPECT_EQ(scrub(vault, kV, 4), kH);
+}
+
+TEST(ScrubHead, X9_HeadersAreTurnedBackToo) {
+  const SecretVault vault = two_secrets();
+  proto::HttpResponseHead head;
+  head.reason = "Hello " + kV;
+  head.headers.list = {
+      {"Location", "https://x/?key=" + proto::percent_encoded(kV)}, {"X-Echo", "Bearer " + kV}, {"Set-Cookie", "a=b"}};
+  scrub_head(vault, head);
+  EXPECT_EQ(head.reason, "Hello " + kH);
+  EXPECT_EQ(head.headers.find("Location")->value, "https://x/?key=" + proto::percent_encoded(kH));
+  EXPECT_EQ(head.headers.find("X-Echo")->value, "Bearer " + kH);
+  EXPECT_EQ(head.headers.find("Set-Cookie")->value, "a=b");
+}
+
+TEST(PlainBytes, AreAskedForAndInsistedOn) {
+  auto head = request("/", {{"accept-encoding", "gzip, br"}, {"TE", "gzip"}, {"Sec-WebSocket-Extensions", "x"}});
+  ask_for_plain_bytes(head);
+  EXPECT_EQ(head.headers.count("Accept-Encoding"), 1u);
+  EXPECT_EQ(head.headers.find("Accept-Encoding")->value, "identity");
+  EXPECT_EQ(head.headers.count("TE") + head.headers.count("Sec-WebSocket-Extensions"), 0u);
+
+  proto::HttpResponseHead answer;
+  EXPECT_TRUE(check_plain_bytes(answer));
+  answer.headers.list = {{"Content-Encoding", "Identity"}};
+  EXPECT_TRUE(check_plain_bytes(answer));
+  answer.headers.list = {{"content-encoding", "identity, " + kV}};
+  const Status refused = check_plain_bytes(answer);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text().find(kV), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cloche::gateway

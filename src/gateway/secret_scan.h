@@ -1,0 +1,30 @@
+// Looks for placeholders in the body of a request, which may hold none: what a body means is the server's business.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/secret_vault.h"
+
+namespace cloche::gateway {
+
+class SecretScan {
+ public:
+  explicit SecretScan(const SecretVault& vault) : vault_(&vault) {}
+
+  // What is known to be clean, to be passed on. Bytes that may be the beginning of a placeholder are held back until
+  // more is known: less than one placeholder. Nothing once stopped.
+  std::string feed(std::string_view bytes);
+  std::string finish();  // the rest, at the end of the body
+
+  bool stopped() const { return !reason_.empty(); }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  const SecretVault* vault_;
+  SecretMatcher::State state_ = SecretMatcher::kStart;
+  std::string held_;
+  std::string reason_;
+};
+
+}  // namespace cloche::gateway

@@ -1,0 +1,55 @@
+// Texts that hold a secret, or may: they are overwritten before their memory is given back. And the shapes in which a
+// text travels.
+#pragma once
+
+#include <string.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cloche::gateway {
+
+// All that the string owns, also what lies behind its end.
+inline void wipe(std::string& text) {
+  text.resize(text.capacity());
+  explicit_bzero(text.data(), text.size());
+  text.clear();
+}
+
+class SecretText {
+ public:
+  SecretText() = default;
+  explicit SecretText(std::string text) : text_(std::move(text)) { wipe(text); }
+  // A move copies short texts: what they leave behind is wiped, too.
+  SecretText(SecretText&& other) noexcept : text_(std::move(other.text_)) { wipe(other.text_); }
+  SecretText& operator=(SecretText&& other) noexcept {
+    if (this == &other) return *this;
+    wipe(text_);
+    text_ = std::move(other.text_);
+    wipe(other.text_);
+    return *this;
+  }
+  ~SecretText() { wipe(text_); }
+
+  std::string_view view() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// How a text looks in another encoding, and something of the same length to put there instead.
+struct SecretForm {
+  SecretText bytes;
+  std::string instead;  // of the same length
+};
+
+enum class Base64Forms { kNone, kAll };
+
+// `text` as it is, in a JSON string, percent-encoded and, if asked, in the middle of base64: there the first and the
+// last digit belong to the neighbours as well and are left out. Forms that are the same are given once. `instead` is
+// made of `other`, which has the same length as `text`.
+std::vector<SecretForm> forms_of(std::string_view text, std::string_view other, Base64Forms base64);
+
+}  // namespace cloche::gateway

@@ -1,0 +1,138 @@
+// Secrets on their way through a gateway. Laws, for any request and any answer, however they are cut:
+// a value is in nothing but a request that was injected, and there only at its place and for its host; a body passes
+// unchanged or is stopped, and never with a placeholder; an answer keeps its length and loses every value.
+//
+// The first byte says how the rest is cut and where it goes. "\1" to "\4" in the input stand for the placeholders and
+// the values, which no fuzzer would guess.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/base64.h"
+#include "gateway/scrub_response.h"
+#include "gateway/secret_rules.h"
+#include "gateway/secret_scan.h"
+#include "proto/http_head.h"
+#include "proto/http_target.h"
+
+namespace {
+
+using namespace cloche;
+using namespace cloche::gateway;
+using egress::SecretPlace;
+
+constexpr std::string_view kValues[] = {"sk-Real+Value/01\"345", "aaaabaaaabaaaab", "aabaaaabaa"};
+constexpr std::string_view kHolders[] = {"sk-Fake+Other/ab\"def", "ppppqppppqppppq", "ttttuttttu"};
+
+void require(bool law) {
+  if (!law) std::abort();
+}
+
+SecretVault make_vault() {
+  std::vector<egress::Secret> secrets(3);
+  const SecretPlace places[] = {SecretPlace::kHeader, SecretPlace::kBasic, SecretPlace::kQuery};
+  for (std::size_t i = 0; i < secrets.size(); ++i) {
+    secrets[i].name = "S" + std::to_string(i);
+    secrets[i].value = kValues[i];
+    secrets[i].placeholder = kHolders[i];
+    secrets[i].hosts = {"api.example.org:443"};
+    secrets[i].place = places[i];
+    secrets[i].field = "key";
+  }
+  auto vault = SecretVault::take(secrets);
+  require(vault.has_value());
+  return std::move(*vault);
+}
+
+bool holds_a_value(std::string_view text) {
+  for (const std::string_view value : kValues) {
+    if (text.find(value) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+bool holds_a_placeholder(std::string_view text) {
+  for (const std::string_view holder : kHolders) {
+    if (text.find(holder) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+enum class Fill { kPlaceholders, kValues };
+
+std::string filled(std::string_view text, Fill fill) {
+  std::string out;
+  for (const char c : text) {
+    if (c >= 1 && c <= 3) {
+      out += (fill == Fill::kPlaceholders ? kHolders : kValues)[c - 1];
+    } else if (c == 4) {
+      out += to_base64("me:" + std::string((fill == Fill::kPlaceholders ? kHolders : kValues)[1]));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+template <typename Stream>
+std::string passed(Stream& stream, std::string_view text, std::size_t piece) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); at += piece) out += stream.feed(text.substr(at, piece));
+  return out + stream.finish();
+}
+
+void check_body(const SecretVault& vault, const std::string& body, std::size_t piece) {
+  SecretScan scan(vault);
+  const std::string out = passed(scan, body, piece);
+  require(!holds_a_placeholder(out));
+  require(scan.stopped() || out == body);
+  require(scan.stopped() || !holds_a_placeholder(body));
+  SecretScan whole(vault);
+  (void)passed(whole, body, body.size() + 1);
+  require(scan.stopped() == whole.stopped());
+  require(!holds_a_value(scan.reason()));
+}
+
+void check_answer(const SecretVault& vault, const std::string& body, std::size_t piece) {
+  ScrubStream stream(vault), whole(vault);
+  const std::string out = passed(stream, body, piece);
+  require(out.size() == body.size() && out == passed(whole, body, body.size() + 1));
+  for (const std::string_view value : kValues) {
+    for (std::size_t at = body.find(value); at != std::string::npos; at = body.find(value, at + 1)) {
+      require(out.substr(at, value.size()) != value);
+    }
+  }
+}
+
+void check_request(const SecretVault& vault, std::string_view text, std::string_view name) {
+  proto::HttpRequestParser parser;
+  if (parser.parse(text) != proto::HttpHeadState::kDone) return;
+  const proto::HttpRequestHead before = parser.head();
+  proto::HttpRequestHead head = before;
+  const SecretVerdict verdict = SecretRules(vault).apply(head, *proto::parse_host_name(name), 443);
+  require(!holds_a_value(verdict.reason));
+  if (verdict.kind != SecretVerdict::Kind::kInjected) {
+    require(head == before);
+    require(verdict.kind == SecretVerdict::Kind::kStopped || !holds_a_placeholder(render(head)));
+    return;
+  }
+  require(name == "api.example.org" && !verdict.names.empty());
+  require(!holds_a_placeholder(render(head)) && proto::check_head(head).has_value());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const SecretVault vault = make_vault();
+  if (size == 0) return 0;
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::size_t piece = 1 + (data[0] & 0x1f);
+  const std::string asked = filled(rest, Fill::kPlaceholders);
+  check_body(vault, asked, piece);
+  check_answer(vault, filled(rest, Fill::kValues), piece);
+  check_request(vault, asked, (data[0] & 0x80) != 0 ? "evil.example" : "api.example.org");
+  return 0;
+}
