@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/way_out_start.h"
 #include "host/probe.h"
 #include "host/workspace_probe.h"
 #include "plan/steps.h"
@@ -190,7 +191,12 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   (*supervisor)->use_early(std::move(head.first));
   const auto try_on = [&](const HostFacts& facts) -> Result<Attempt> {
     CLOCHE_TRY_ASSIGN(Plan plan, make_plan(policy, named, facts));
-    return attempt(**supervisor, std::make_shared<const Plan>(std::move(plan)), wiring, named.id, keep);
+    RunWiring own = wiring;
+    if (plan.gateway) {
+      CLOCHE_TRY_ASSIGN(WayOutParts parts, start_way_out(plan, facts, named.env));
+      own.way_out = std::make_shared<WayOutParts>(std::move(parts));
+    }
+    return attempt(**supervisor, std::make_shared<const Plan>(std::move(plan)), std::move(own), named.id, keep);
   };
   auto tried = try_on(host);
   HostFacts wiser = host;

@@ -189,7 +189,9 @@ void Runtime::State::launch_apart(Job job) {
   ++active;
   workspaces.start([this, policy = job.policy, handle = job.handle, request = std::move(*request),
                     wiring = std::move(wiring)]() mutable {
-    const Report report = run_with_workspaces(policy.value(), request, host, std::move(wiring));
+    const bool kept = !policy.value().workspace.path.empty();
+    const Report report = kept ? run_with_workspaces(policy.value(), request, host, std::move(wiring))
+                               : run_with_way_out(policy.value(), request, host, std::move(wiring));
     --active;
     handle->finish(report);
   });
@@ -200,7 +202,7 @@ void Runtime::State::launch_apart(Job job) {
 
 void Runtime::State::launch(Supervisor& supervisor, Job job) {
   const Policy& policy = job.policy.value();
-  if (!policy.workspace.path.empty()) {
+  if (!policy.workspace.path.empty() || policy.needs_gateway()) {
     launch_apart(std::move(job));
     return;
   }

@@ -29,14 +29,26 @@ Status end_interrupted(const std::vector<std::string>& workspaces) {
   return {};
 }
 
-}  // namespace
-
-Report run_with_workspaces(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring) {
-  // A guest that leaves its input unread would end the host program.
+// A guest that leaves its input unread would end the host program.
+void block_broken_pipe() {
   sigset_t broken_pipe;
   sigemptyset(&broken_pipe);
   sigaddset(&broken_pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+}
+
+}  // namespace
+
+Report run_with_way_out(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring) {
+  block_broken_pipe();
+  complete_facts(host, policy, request.home);
+  HeadStart head;
+  head.in_host_program = true;
+  return run(policy, request, host, std::move(wiring), std::move(head));
+}
+
+Report run_with_workspaces(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring) {
+  block_broken_pipe();
   auto place = store::find_place(request.env);
   if (!place) return refusal(request, policy, place.error());
   auto record = store::Record::begin(*place, request.id,

@@ -1,5 +1,5 @@
-// Runs of the library that have workspaces: each on a thread of its own, because keeping what a guest wrote takes as
-// long as it takes.
+// Runs of the library that have workspaces or a way out: each on a thread of its own, because keeping what a guest wrote
+// takes as long as it takes, and so does a command that tells a secret.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,9 @@ namespace cloche {
 
 // From the record's beginning to its end. Every failure is an outcome in the report.
 Report run_with_workspaces(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring);
+
+// The same without a record: nothing stays of it.
+Report run_with_way_out(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring);
 
 class WorkspaceThreads {
  public:

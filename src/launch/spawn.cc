@@ -160,6 +160,8 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   memory.child = {.control_fd = memory.theirs.get(),
                   .init_fd = memory.init.get(),
                   .argv = memory.argv.data(),
+                  .stdio_fd = spec.stdio_fd,
+                  .own_session = spec.own_session,
                   .keep = memory.keep_numbers.data(),
                   .keep_count = static_cast<int>(memory.keep_numbers.size()),
                   .cgroups = memory.cgroup_tasks.data(),
@@ -181,6 +183,7 @@ Result<Spawned> spawn(const SpawnSpec& spec) {
   // CLONE_VM without CLONE_VFORK: nothing is copied, and while the child execs on one core, the engine writes id maps
   // and cgroups on the other. The exit signal is 0 until the exec, which makes it SIGCHLD again.
   args.flags = (own_user_namespace ? spec.namespaces & kAtBirth : spec.namespaces) | CLONE_VM | CLONE_PIDFD;
+  if (spec.await_exec) args.flags |= CLONE_VFORK;
   args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   args.stack = reinterpret_cast<std::uint64_t>(out.stack.base());
   args.stack_size = ChildStack::kSize;

@@ -39,6 +39,9 @@ struct SpawnSpec {
   std::vector<int> cgroup_tasks;  // v1: borrowed "tasks" files, entered by the child itself
   std::vector<int> keep;          // borrowed; become descriptors 4, 5, … of the child
   bool drop_groups = false;       // root: without the engine's supplementary groups
+  int stdio_fd = -1;              // borrowed; becomes 0, 1 and 2, which are the control socket otherwise
+  bool own_session = false;       // no terminal of the caller's can signal it
+  bool await_exec = false;        // returns when the child has its own memory
   int network = -1;               // born in this network namespace; `home` is the caller's own
   int home = -1;
   bool elsewhere = false;  // begins on another cpu than the caller's, who has more to do meanwhile

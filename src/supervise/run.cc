@@ -90,7 +90,9 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
   cell_.argv = std::move(wiring_.argv);
   has_cell_ = true;
   prepare_deadline_ = Clock::now() + kPrepareLimit;
-  if (Status watched = watch_everything(); !watched) {
+  Status watched = watch_everything();
+  if (watched && plan_.gateway) watched = open_way_out();
+  if (!watched) {
     fail_run(watched.error());
     kill_now();
   }
@@ -219,6 +221,9 @@ void Run::on_control() {
         scratch_ = std::move((*received)->fd);
         copied_at_ = message.amount;
         break;
+      case wire::MessageKind::kListener:
+        on_listener(message, std::move((*received)->fd));
+        break;
       case wire::MessageKind::kCopying:
         // As long as it gets on, it may take its time.
         if (state_ == State::kPreparing) prepare_deadline_ = Clock::now() + kPrepareLimit;
@@ -263,7 +268,8 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
     return parked.plan == shared_plan_ ? std::move(parked.receipt) : judge(plan_, *parked.seen);
   }
   CLOCHE_TRY_ASSIGN(const Transcript text, look(guest, ahead_));
-  CLOCHE_TRY_ASSIGN(const Inspection seen, inspect(cell_, probe, text));
+  CLOCHE_TRY_ASSIGN(Inspection seen, inspect(cell_, probe, text));
+  if (way_out_) seen.gateway = way_out_->evidence();
   CLOCHE_TRY(compare_grants(guest, plan_.grants, cell_.grants));
   return judge(plan_, seen);
 }
@@ -281,7 +287,9 @@ void Run::on_ready(int sender, std::uint32_t probe) {
   timeline_.until("read-back", Clock::now());
   if (wiring_.not_before) wait_for_tick(*wiring_.not_before);
   report_.lifecycle.emplace_back("start");
-  if (Status went = send_go(plan_, cell_); !went) {
+  Status went = way_out_ ? way_out_->serve() : Status{};
+  if (went) went = send_go(plan_, cell_);
+  if (!went) {
     fail_run(went.error());
     kill_now();
     return;
@@ -415,7 +423,8 @@ void Run::check_cpu(Clock::time_point now) {
 }
 
 Clock::time_point Run::next_deadline() const {
-  return std::min({prepare_deadline_, wall_deadline_, grace_deadline_, cpu_check_, rekill_});
+  const auto way_out = way_out_ ? way_out_->next_deadline() : Clock::time_point::max();
+  return std::min({prepare_deadline_, wall_deadline_, grace_deadline_, cpu_check_, rekill_, way_out});
 }
 
 void Run::on_time(Clock::time_point now) {
@@ -432,6 +441,7 @@ void Run::on_time(Clock::time_point now) {
   }
   if (now >= grace_deadline_) kill_now();
   if (now >= cpu_check_) check_cpu(now);
+  if (way_out_) way_out_->on_time(now);
   if (now >= rekill_) {
     // Tier 0 gave init a moment to end its tree; whoever is left now is ended from here.
     send_signal(cell_.process.pidfd, SIGKILL);
@@ -476,6 +486,7 @@ void Run::on_cell_empty() {
   if (in_pump_) in_pump_->stop();
   if (out_pump_) out_pump_->drain();
   if (err_pump_) err_pump_->drain();
+  if (way_out_) way_out_->finish(Clock::now());
   try_finish();
 }
 

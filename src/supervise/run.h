@@ -17,6 +17,7 @@
 #include "sys/poller.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
+#include "supervise/way_out.h"
 
 namespace cloche {
 
@@ -47,6 +48,8 @@ struct RunWiring {
   // Runs with a gateway: what goes out, as it happens. A connection is told when it opens and when it is over.
   std::function<void(const Connection&, bool opened)> on_connection = {};
   std::function<void(const Call&)> on_call = {};
+  // Taken by the run, for plans with a gateway: it has been started and looked at.
+  std::shared_ptr<WayOutParts> way_out = nullptr;
   bool verify = true;  // false only in tests that take a guarantee out
 };
 
@@ -63,6 +66,9 @@ class Run {
   // Asks the run to end: TERM, grace, KILL. A second call kills at once.
   void cancel();
 
+  // A grant of the way out that comes or goes. `done` hears what the gateway says to it, when it does.
+  Status change(WayOut::Turn turn, const egress::Change& change, WayOut::Changed done);
+
   // When on_time() wants to be called next.
   Clock::time_point next_deadline() const;
   void on_time(Clock::time_point now);
@@ -74,6 +80,9 @@ class Run {
 
   bool looked_at() const { return cell_.parked && cell_.parked->seen; }
   Status watch_everything();
+  Status open_way_out();
+  void on_listener(const wire::Message& message, Fd socket);
+  void on_gateway_problem(const Error& error);
   void on_control();
   void on_init_ended();
   void on_cell_empty();
@@ -128,6 +137,7 @@ class Run {
   std::unique_ptr<OutputPump> out_pump_;
   std::unique_ptr<OutputPump> err_pump_;
   std::unique_ptr<InputPump> in_pump_;
+  std::unique_ptr<WayOut> way_out_;
   Fd terminal_;  // the master of the cell's own pty
   Fd scratch_;
   std::uint64_t copied_at_ = 0;

@@ -92,6 +92,7 @@ void Run::try_finish() {
   for (const OutputPump* pump : {out_pump_.get(), err_pump_.get()}) {
     if (pump != nullptr && (pump->source_open() || !pump->flushed())) return;
   }
+  if (way_out_ && !way_out_->finished()) return;
   finish();
 }
 
@@ -104,6 +105,12 @@ void Run::finish() {
   pidfd_watch_.reset();
   control_watch_.reset();
   terminal_.reset();
+  wiring_.way_out.reset();  // if no cell came of it
+  if (way_out_) {
+    way_out_->close();
+    report_.network = way_out_->record();
+    if (!way_out_->complete()) report_.denials.push_back({"gateway", "it ended before it had told everything", 1});
+  }
   if (scratch_.valid() && started_ && wiring_.on_scratch) wiring_.on_scratch(std::move(scratch_), copied_at_);
   scratch_.reset();
   cell_.cgroup.remove();

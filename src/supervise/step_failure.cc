@@ -54,6 +54,14 @@ Error explain_step(const Step& failed, int error) {
     case StepKind::kPut:
       explain_copy(e, failed, error);
       break;
+    case StepKind::kListen:
+      e.hint = error == EADDRINUSE ? "two listeners of one port: port 53 is the cell's own nameserver" : std::string();
+      break;
+    case StepKind::kListenUnix:
+      e.code = ErrorCode::kRefused;
+      e.hint = error == EXDEV ? "it lies in a directory that the cell has from the host: grant the socket or the directory"
+                              : "another grant may lie in its way";
+      break;
     case StepKind::kOverlay:
       e.code = ErrorCode::kRefused;
       e.hint = "set workspace.mode = \"copy\"";

@@ -84,10 +84,17 @@ CLOCHE_NO_SANITIZE long keep_capabilities(std::uint64_t caps) {
   result = raw_call(SYS_fcntl, init, F_DUPFD_CLOEXEC, kAside);
   if (result < 0) give_up(control, result);
   init = static_cast<int>(result);
+  int stdio = control;
+  if (spec->stdio_fd >= 0) {
+    result = raw_call(SYS_fcntl, spec->stdio_fd, F_DUPFD_CLOEXEC, kAside);
+    if (result < 0) give_up(control, result);
+    stdio = static_cast<int>(result);
+  }
   for (int fd = 0; fd <= wire::kControlFd; ++fd) {
-    result = raw_call(SYS_dup3, control, fd, 0);
+    result = raw_call(SYS_dup3, fd < wire::kControlFd ? stdio : control, fd, 0);
     if (result < 0) give_up(control, result);
   }
+  if (spec->own_session) raw_call(SYS_setsid);
   // The engine keeps these at 100 and up, so that no target is a source.
   for (int i = 0; i < spec->keep_count; ++i) {
     result = raw_call(SYS_dup3, spec->keep[i], wire::kControlFd + 1 + i, 0);

@@ -25,6 +25,8 @@ struct ChildSpec {
   int control_fd = -1;  // becomes 3, and fills 0, 1 and 2 until the real ones arrive
   int init_fd = -1;     // O_PATH descriptor of cloche-init
   const char* const* argv = nullptr;
+  int stdio_fd = -1;  // fills 0, 1 and 2 instead
+  bool own_session = false;
   const int* keep = nullptr;  // become 4, 5, …
   int keep_count = 0;
   const int* cgroups = nullptr;  // v1: "tasks" files of the run's groups; the child enters them itself

@@ -1,0 +1,342 @@
+// A cell with a way out, and the test in the place of its gateway: what init opens, what the guest meets there.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "egress/message.h"
+#include "engine/engine.h"
+#include "engine/runtime_support.h"
+#include "host/probe.h"
+#include "sys/channel.h"
+
+namespace cloche {
+namespace {
+
+using egress::Kind;
+using egress::ListenerKind;
+
+// Says to whoever connects which address was wanted.
+class FakeGateway {
+ public:
+  explicit FakeGateway(Fd control) : control_(std::move(control)), thread_([this] { work(); }) {}
+  ~FakeGateway() { (void)finish(); }
+  FakeGateway(const FakeGateway&) = delete;
+  FakeGateway& operator=(const FakeGateway&) = delete;
+
+  // What the packet socket showed: "tcp 81".
+  std::set<std::string> finish() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    return attempts_;
+  }
+  std::atomic<bool> served = false;
+  std::atomic<bool> dies_when_asked = false;
+
+ private:
+  struct Door {
+    ListenerKind kind;
+    Fd fd;
+  };
+
+  void say(Kind kind, std::string_view payload = {}) const {
+    const std::string bytes = egress::frame({.kind = kind}, payload);
+    (void)sys::send_bytes(control_.get(), bytes.data(), bytes.size(), {});
+  }
+
+  // False when it is over.
+  bool on_control() {
+    std::string bytes(sizeof(egress::Head) + egress::kMaxPayload, '\0');
+    auto received = sys::receive_bytes(control_.get(), bytes.data(), bytes.size());
+    if (!received || (*received && (*received)->size == 0)) return false;
+    if (!*received) return true;
+    const auto framed = egress::unframe(std::string_view(bytes).substr(0, (*received)->size));
+    if (!framed) return false;
+    if (framed->head.kind == Kind::kListener) {
+      doors_.push_back({static_cast<ListenerKind>(framed->head.what), std::move((*received)->fd)});
+    }
+    if (framed->head.kind == Kind::kServe) served = true;
+    if (framed->head.kind != Kind::kFinish) return true;
+    say(Kind::kFinished);
+    return false;
+  }
+
+  static std::string wanted(int fd) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    char text[INET6_ADDRSTRLEN] = "?";
+    if (address.ss_family == AF_INET6) {
+      ::inet_ntop(AF_INET6, &reinterpret_cast<sockaddr_in6*>(&address)->sin6_addr, text, sizeof text);
+    }
+    if (address.ss_family == AF_INET) {
+      ::inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in*>(&address)->sin_addr, text, sizeof text);
+    }
+    return address.ss_family == AF_UNIX ? "unix" : text;
+  }
+
+  void on_door(const Door& door) {
+    if (door.kind == ListenerKind::kPackets) {
+      unsigned char p[128];
+      const ssize_t n = ::recv(door.fd.get(), p, sizeof p, MSG_DONTWAIT);
+      if (n < 28) return;
+      const std::size_t at = p[0] >> 4 == 6 ? 40 : std::size_t{p[0] & 0xfu} * 4;
+      const bool tcp = (p[0] >> 4 == 6 ? p[6] : p[9]) == IPPROTO_TCP;
+      attempts_.insert((tcp ? "tcp " : "udp ") + std::to_string(p[at + 2] << 8 | p[at + 3]));
+    } else if (door.kind == ListenerKind::kDnsDatagram) {
+      sockaddr_storage from{};
+      socklen_t size = sizeof from;
+      char query[64];
+      (void)::recvfrom(door.fd.get(), query, sizeof query, MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&from), &size);
+      (void)::sendto(door.fd.get(), "name", 4, 0, reinterpret_cast<sockaddr*>(&from), size);
+    } else {
+      const Fd client(::accept4(door.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!client.valid()) return;
+      if (dies_when_asked) {
+        ::shutdown(control_.get(), SHUT_RDWR);
+        stop_ = true;
+      }
+      const std::string text = std::to_string(static_cast<int>(door.kind)) + " " + wanted(client.get());
+      (void)::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    }
+  }
+
+  void work() {
+    while (!stop_) {
+      std::vector<pollfd> ready{{control_.get(), POLLIN, 0}};
+      for (const Door& door : doors_) ready.push_back({door.fd.get(), POLLIN, 0});
+      if (::poll(ready.data(), ready.size(), 50) <= 0) continue;
+      for (std::size_t i = 1; i < ready.size(); ++i) {
+        if ((ready[i].revents & POLLIN) != 0) on_door(doors_[i - 1]);
+      }
+      if (ready[0].revents != 0 && !on_control()) break;
+    }
+  }
+
+  Fd control_;
+  std::vector<Door> doors_;
+  std::set<std::string> attempts_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+class WayOutCell : public testing::Test {
+ protected:
+  void SetUp() override {
+    ProbeOptions probing = probe_options_from_environment();
+    probing.init_override = support::kInitPath;
+    host_ = probe(probing);
+    policy_.net = NetMode::kLoopback;
+    policy_.limits.mode = LimitsMode::kBestEffort;
+    policy_.limits.wall = Millis(60'000);
+    if (host_.supplementary_groups > 0) policy_.weaken.push_back(Weakening::kSupplementaryGroups);
+  }
+
+  // As a planner would: routes and listeners when there is a network, sockets with a path before the pivot.
+  Plan plan_for(const std::string& script) {
+    Request request;
+    request.argv = {"python3", "-c", script};
+    request.program = "/usr/bin/python3";
+    auto made = make_plan(policy_, request, host_);
+    EXPECT_TRUE(made) << made.error().text();
+    Plan plan = std::move(*made);
+    using wire::StepKind;
+    const auto insert = [&](StepKind before, bool after, const std::vector<Step>& steps) {
+      auto at = std::ranges::find(plan.steps, before, &Step::kind);
+      ASSERT_NE(at, plan.steps.end());
+      plan.steps.insert(after ? at + 1 : at, steps.begin(), steps.end());
+    };
+    const auto listen = [](ListenerKind kind, std::uint64_t port) {
+      return Step{.kind = StepKind::kListen,
+                  .serves = Guarantee::kNetwork,
+                  .x = static_cast<std::uint64_t>(kind),
+                  .y = port};
+    };
+    insert(StepKind::kLoopbackUp, true,
+           {{.kind = StepKind::kLocalRoutes, .serves = Guarantee::kNetwork},
+            listen(ListenerKind::kPort, 443),
+            listen(ListenerKind::kPort, 8080),
+            listen(ListenerKind::kProxy, 3128),
+            listen(ListenerKind::kDnsDatagram, 53),
+            listen(ListenerKind::kDnsStream, 53),
+            {.kind = StepKind::kPackets, .serves = Guarantee::kNetwork}});
+    insert(StepKind::kPivot, false,
+           {{.kind = StepKind::kListenUnix, .serves = Guarantee::kNetwork, .a = socket_.substr(1), .y = 0}});
+    plan.gateway.emplace();
+    plan.guarantees.push_back({Guarantee::kGateway, Standing::kHeld, "a process of its own", {}});
+    return plan;
+  }
+
+  Report run(Plan plan) {
+    auto supervisor = Supervisor::make(host_, start_cell);
+    EXPECT_TRUE(supervisor);
+    auto channel = sys::make_channel();
+    EXPECT_TRUE(channel);
+    RunWiring wiring;
+    wiring.way_out = std::make_shared<WayOutParts>();
+    wiring.way_out->gateway.process.control = std::move(channel->ours);
+    wiring.way_out->gateway.evidence = evidence_;
+    gateway_ = std::make_unique<FakeGateway>(std::move(channel->theirs));
+    gateway_->dies_when_asked = dies_;
+    Report out;
+    bool done = false;
+    auto id = make_run_id();
+    (*supervisor)->add(std::make_shared<const Plan>(std::move(plan)), std::move(wiring), *id, [&](Report report) {
+      out = std::move(report);
+      done = true;
+    });
+    while (!done && (*supervisor)->step(Clock::time_point::max())) {
+    }
+    return out;
+  }
+
+  HostFacts host_;
+  Policy policy_;
+  std::string socket_ = "/run/a/rather/long/path/for/a/socket/" + std::string(90, 's') + "/rpc.sock";
+  std::string evidence_ = "confined: by the test";
+  bool dies_ = false;
+  std::unique_ptr<FakeGateway> gateway_;
+};
+
+constexpr const char* kTalk = R"(
+import os, socket, sys
+def talk(family, address, text=None):
+    s = socket.socket(family, socket.SOCK_STREAM)
+    s.settimeout(20)
+    try:
+        s.connect(address)
+        return s.recv(100).decode()
+    except OSError as e:
+        return type(e).__name__
+    finally:
+        s.close()
+)";
+
+TEST_F(WayOutCell, EveryAddressLeadsToTheGateway) {
+  const Report report = run(plan_for(std::string(kTalk) + R"(
+print(talk(socket.AF_INET, ("93.184.216.34", 443)))
+print(talk(socket.AF_INET, ("127.0.0.1", 8080)))
+print(talk(socket.AF_INET6, ("2001:db8::7", 443)))
+print(talk(socket.AF_INET, ("127.0.0.1", 3128)))
+print(talk(socket.AF_INET, ("127.0.0.1", 53)))
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.settimeout(20)
+u.sendto(b"?", ("127.0.0.1", 53))
+print(u.recv(100).decode())
+)"));
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kExited) << report.outcome.message << report.err.tail;
+  EXPECT_EQ(report.out.tail,
+            "1 ::ffff:93.184.216.34\n1 ::ffff:127.0.0.1\n1 2001:db8::7\n2 127.0.0.1\n4 127.0.0.1\nname\n")
+      << report.err.tail;
+  EXPECT_TRUE(gateway_->served);
+  ASSERT_TRUE(report.network);
+  const auto line = std::ranges::find(report.receipt, Guarantee::kGateway, &ReceiptLine::guarantee);
+  ASSERT_NE(line, report.receipt.end());
+  EXPECT_EQ(line->evidence, "confined: by the test");
+}
+
+TEST_F(WayOutCell, OtherPortsAreRefusedAtOnceAndSeen) {
+  const Report report = run(plan_for(std::string(kTalk) + R"(
+print(talk(socket.AF_INET, ("93.184.216.34", 81)))
+print(talk(socket.AF_INET6, ("2001:db8::7", 82)))
+print(talk(socket.AF_INET, ("93.184.216.34", 3128)))
+for family, address in ((socket.AF_INET, "8.8.8.8"), (socket.AF_INET6, "2001:db8::8")):
+    u = socket.socket(family, socket.SOCK_DGRAM)
+    u.sendto(b"x", (address, 1234 if family == socket.AF_INET else 1235))
+    u.sendto(b"x", (address, 53))
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.settimeout(20)
+u.sendto(b"?", ("127.0.0.1", 53))
+u.recv(100)
+print(talk(socket.AF_INET, ("1.2.3.4", 443)))
+)"));
+  EXPECT_EQ(report.out.tail,
+            "ConnectionRefusedError\nConnectionRefusedError\nConnectionRefusedError\n1 ::ffff:1.2.3.4\n")
+      << report.err.tail;
+  const std::set<std::string> seen = gateway_->finish();
+  for (const char* attempt : {"tcp 81", "tcp 82", "tcp 3128", "udp 1234", "udp 1235"}) {
+    EXPECT_TRUE(seen.contains(attempt)) << attempt;
+  }
+  for (const std::string& attempt : seen) {
+    EXPECT_TRUE(attempt.starts_with("tcp") || attempt.starts_with("udp 123")) << attempt;
+  }
+}
+
+TEST_F(WayOutCell, TheGuestHoldsNoneOfItAndCannotTakeItsPlace) {
+  const Report report = run(plan_for(std::string(kTalk) + R"(
+print(sorted(int(n) for n in os.listdir("/proc/self/fd"))[:4])
+for address in ("::", "::ffff:1.2.3.4"):
+    s = socket.socket(socket.AF_INET6)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        s.bind((address, 443))
+        s.listen()
+        print("took it")
+    except OSError as e:
+        print(os.strerror(e.errno))
+for make in (lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM), lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)):
+    try:
+        make()
+        print("made")
+    except OSError:
+        print("refused")
+)"));
+  EXPECT_EQ(report.out.tail, "[0, 1, 2, 3]\nAddress already in use\nAddress already in use\nrefused\nrefused\n")
+      << report.err.tail;
+}
+
+TEST_F(WayOutCell, ASocketAppearsAtItsPath) {
+  const Report report = run(plan_for(std::string(kTalk) + R"(
+import stat
+path = ")" + socket_ + R"("
+os.chdir(os.path.dirname(path))
+print(talk(socket.AF_UNIX, "rpc.sock"))
+print(os.listdir("."), oct(stat.S_IMODE(os.stat("rpc.sock").st_mode)))
+for work in (lambda: os.unlink("rpc.sock"), lambda: socket.socket(socket.AF_UNIX).bind("mine")):
+    try:
+        work()
+        print("done")
+    except OSError as e:
+        print(type(e).__name__)
+)"));
+  // On a root that is read-only.
+  EXPECT_EQ(report.out.tail, "6 unix\n['rpc.sock'] 0o666\nOSError\nOSError\n") << report.err.tail;
+}
+
+TEST_F(WayOutCell, NoSocketIsMadeInADirectoryOfTheHost) {
+  socket_ = "/usr/share/rpc.sock";
+  const Report report = run(plan_for("print('ran')"));
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kRefused) << report.outcome.message;
+  EXPECT_EQ(report.out.tail, "");
+  EXPECT_NE(::access(socket_.c_str(), F_OK), 0);
+}
+
+TEST_F(WayOutCell, WithoutAGatewayThatWasLookedAtNothingStarts) {
+  evidence_.clear();
+  const Report report = run(plan_for("print('ran')"));
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kFailed);
+  EXPECT_EQ(report.outcome.step, "gateway");
+  EXPECT_EQ(report.out.tail, "");
+}
+
+TEST_F(WayOutCell, TheRunEndsWithItsGateway) {
+  dies_ = true;
+  const Report report = run(plan_for(std::string(kTalk) + R"(
+talk(socket.AF_INET, ("93.184.216.34", 443))
+import time
+time.sleep(1000)
+)"));
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kFailed) << report.outcome.message;
+  EXPECT_EQ(report.outcome.step, "gateway");
+}
+
+}  // namespace
+}  // namespace cloche
