@@ -102,7 +102,8 @@ Task<std::optional<bool>> hear_server(Shared& shared, Flow& flow, Stream& client
     }
     first.append(part, static_cast<std::size_t>(n));
     const bool go_on = co_await account(shared, flow, Way::kIn, static_cast<std::size_t>(n));
-    const int error = go_on ? co_await client.write_all(std::string_view(part, static_cast<std::size_t>(n))) : EPIPE;
+    if (!go_on) co_return std::nullopt;
+    const int error = co_await client.write_all(std::string_view(part, static_cast<std::size_t>(n)));
     if (error != 0) co_return std::nullopt;
     const proto::ServerFirst seen = proto::look_at_server(first);
     if (seen != proto::ServerFirst::kNeedMore) co_return seen == proto::ServerFirst::kAsksAgain;
@@ -113,7 +114,8 @@ Task<std::optional<bool>> hear_server(Shared& shared, Flow& flow, Stream& client
 Task<void> pass_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
                     std::string early) {
   const bool go_on = co_await account(shared, flow, Way::kOut, early.size());
-  const int error = go_on ? co_await server.write_all(early) : EPIPE;
+  if (!go_on) co_return;
+  const int error = co_await server.write_all(early);
   if (error != 0) co_return;
   const std::optional<bool> again = co_await hear_server(shared, flow, client, server);
   if (!again) co_return;

@@ -76,7 +76,13 @@ tls::ClientSession Vault::towards_server(const std::string& name) const { return
 std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, const Target& target,
                                               std::vector<std::string>& used) const {
   if (!has_secrets()) return std::nullopt;
-  if (!target.name) return stopped("requests to addresses are not passed on in a run with secrets");
+  if (!target.name) {  // no secret belongs there
+    SecretScan scan(state_->secrets);
+    (void)scan.feed(proto::render(head));
+    if (scan.stopped()) return stopped(scan.reason());
+    ask_for_plain_bytes(head);
+    return std::nullopt;
+  }
   SecretVerdict verdict = SecretRules(state_->secrets).apply(head, *target.name, target.port);
   if (verdict.kind == SecretVerdict::Kind::kStopped) return stopped(std::move(verdict.reason));
   for (std::string& name : verdict.names) {
@@ -184,7 +190,8 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
       co_return;
     }
     const int error = co_await to.write_all(clean);
-    const std::int64_t n = error != 0 ? -error : co_await from.read_some(part, sizeof part);
+    std::int64_t n = -error;
+    if (error == 0) n = co_await from.read_some(part, sizeof part);
     if (n <= 0) {
       const std::string rest = scan.finish();
       co_await to.write_all(rest);
