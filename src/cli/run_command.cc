@@ -109,8 +109,9 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   if (!id) return refusal(*wanted, policy, id.error());
   wanted->id = std::move(*id);
   beside.record.arm(env, wanted->id, policy);
-  if (beside.outputs && beside.outputs->needs_record()) {
-    if (auto begun = beside.record.begin(RunRecord::Need::kMust); !begun) {
+  if (beside.outputs) {
+    const auto need = beside.outputs->needs_record() ? RunRecord::Need::kMust : RunRecord::Need::kMay;
+    if (auto begun = beside.record.begin(need); !begun) {
       return refusal(*wanted, policy, begun.error());
     }
   }
