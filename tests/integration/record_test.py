@@ -249,7 +249,7 @@ class Listing(RecordCase):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
         self.assertEqual([run["id"] for run in self.runs("--all")], ["oldoldold"])
-        self.assertEqual([one["why"] for one in self.gc()["removed"]], ["age"])
+        self.assertEqual([one["why"] for one in self.gc("--keep", "0")["removed"]], ["count"])
         self.assertEqual(self.ids(), [])
 
 
