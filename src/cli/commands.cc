@@ -200,7 +200,9 @@ struct Book {
        "a policy is wrong or over the ceiling.",
        policy, kPolicyExamples, policy_command},
       {"report", "show a report for people, or its schema", kReportUsages,
-       "Renders a report that `run --report` or `run --json` wrote, or that of a recorded run: its id, the beginning of one, or last.", report, kReportExamples, report_command},
+       "Renders a report that `run --report` or `run --json` wrote, or that of a recorded run: its id, the beginning "
+       "of one, or last.",
+       report, kReportExamples, report_command},
       {"keeper", "keep cells ready, so that runs start faster", kKeeperUsages,
        "A keeper is a small resident process of your own user that prepares cells ahead; `cloche run` uses a running "
        "one by itself and starts none. Each cell serves one run. It holds what a run holds, under the same limits, and "

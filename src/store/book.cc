@@ -134,7 +134,8 @@ Status remove_if_empty(int state, const std::string& name) {
   std::string aside = name;
   if (name == kBook) {
     // Runs begin in what has this name, and a name is all that can be removed.
-    const std::string mark = "gc" + std::to_string(::getpid()) + "t" + std::to_string(Clock::now().time_since_epoch().count());
+    const std::string mark =
+        "gc" + std::to_string(::getpid()) + "t" + std::to_string(Clock::now().time_since_epoch().count());
     if (!set_book_aside(state, mark)) return {};
     aside = std::string(kAside) + mark;
   }

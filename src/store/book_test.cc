@@ -57,9 +57,9 @@ class BookTest : public StoreCase {
 TEST_F(BookTest, ARunIsFoundWhenItIsOver) {
   auto record = PlainRecord::begin(place_, "abcdefgh", facts());
   ASSERT_TRUE(record) << error_of(record);
-  EXPECT_EQ(error_of(find_run(place_, "abcdefgh", Use::kRead)),
-            "run: run abcdefgh is still running as process " + std::to_string(::getpid()) +
-                "; wait for its end, or cancel it");
+  EXPECT_EQ(error_of(find_run(place_, "abcdefgh", Use::kRead)), "run: run abcdefgh is still running as process " +
+                                                                    std::to_string(::getpid()) +
+                                                                    "; wait for its end, or cancel it");
   EXPECT_EQ(listed(RunState::kRunning), Names{"abcdefgh"});
   ASSERT_TRUE(record->finish({"exited", 3}, "{}\n"));
   record = fail(ErrorCode::kInternal, "", "");
@@ -157,7 +157,8 @@ TEST_F(BookTest, RunsBeginWhileACollectionIsAtWork) {
   for (std::size_t i = 0; i < kRuns; ++i) {
     run("run" + std::to_string(1000 + i));
     // An empty book is what a collection removes.
-    if (i % 3 == 0) (void)set_book_aside(Fd(::open(place_.directory.c_str(), O_RDONLY)).get(), "mark" + std::to_string(i));
+    if (i % 3 == 0)
+      (void)set_book_aside(Fd(::open(place_.directory.c_str(), O_RDONLY)).get(), "mark" + std::to_string(i));
   }
   ::kill(collector, SIGKILL);
   ::waitpid(collector, nullptr, 0);

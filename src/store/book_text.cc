@@ -97,9 +97,7 @@ class Reader {
 
 }  // namespace
 
-std::string book_start(const RunFile& file) {
-  return "\n" + std::string(kRun) + on_one_line(encode(file)) + "\n";
-}
+std::string book_start(const RunFile& file) { return "\n" + std::string(kRun) + on_one_line(encode(file)) + "\n"; }
 
 Result<std::string> book_end(const RunFile& file, std::string_view report) {
   if (report.starts_with('@') || report.contains("\n@")) {

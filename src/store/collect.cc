@@ -99,7 +99,8 @@ class Collection {
       // Nothing of ours: none of the runs was read from it.
       if (!book) continue;
       Status done = book->strike(ids);
-      const bool none_left = std::ranges::all_of(book->runs(), [&](const BookRun& run) { return ids.contains(run.file.id); });
+      const bool none_left =
+          std::ranges::all_of(book->runs(), [&](const BookRun& run) { return ids.contains(run.file.id); });
       if (done && none_left) done = remove_if_empty(state_, name);
       if (done) continue;
       out_.failed.push_back(done.error());
@@ -191,7 +192,8 @@ Result<Collected> collect_in(const Place& place, const Limits& limits, const GoO
     if (run.shape == RunShape::kEntry) in_books.insert(run.id);
   }
   std::vector<Choice> chosen = choose(all, limits, moment_now());
-  const auto entries = std::ranges::stable_partition(chosen, [&](const Choice& one) { return !in_books.contains(one.id); });
+  const auto entries =
+      std::ranges::stable_partition(chosen, [&](const Choice& one) { return !in_books.contains(one.id); });
   const std::vector<Choice> struck(entries.begin(), entries.end());
   chosen.erase(entries.begin(), entries.end());
   for (const Choice& choice : chosen) collection.remove(choice);
