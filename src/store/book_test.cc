@@ -126,6 +126,40 @@ TEST_F(BookTest, ACollectionTakesWhatLimitsChooseAndNothingElse) {
   EXPECT_EQ(books(), Names{}) << "a book without runs is removed";
 }
 
+TEST_F(BookTest, WhatLivesIsNotStruckEvenIfItWasChosen) {
+  auto living = PlainRecord::begin(place_, "aaaaaaaa", facts());
+  run("bbbbbbbb");
+  const auto state = make_state(place_);
+  ASSERT_TRUE(living && state);
+  auto book = Book::open(state->get(), kBook, Use::kChange);
+  ASSERT_TRUE(book) << error_of(book);
+  ASSERT_TRUE(book->strike({"aaaaaaaa", "bbbbbbbb"}));
+  EXPECT_EQ(listed(RunState::kRunning), Names{"aaaaaaaa"});
+  EXPECT_EQ(listed(RunState::kDone), Names{});
+}
+
+TEST_F(BookTest, ARunThatEndsWhileItIsLookedAtHasNotCrashed) {
+  ASSERT_TRUE(make_state(place_));
+  const pid_t runner = ::fork();
+  if (runner == 0) {
+    for (int i = 0; i < 3000; ++i) {
+      auto record = PlainRecord::begin(place_, "run" + std::to_string(10'000 + i), facts());
+      if (!record || !record->finish({"exited", 0}, "{}")) ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  std::size_t crashed = 0;
+  int status = 0;
+  while (::waitpid(runner, &status, WNOHANG) == 0) {
+    const auto state = make_state(place_);
+    const auto book = Book::open(state->get(), kBook);
+    if (!book) continue;
+    for (const BookRun& one : book->runs()) crashed += book->state_of(one) == RunState::kCrashed ? 1 : 0;
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(crashed, 0u);
+}
+
 TEST_F(BookTest, ALongBookIsSetAside) {
   run("aaaaaaaa", std::string(kFullBook, ' '));
   run("bbbbbbbb");
