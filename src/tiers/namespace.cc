@@ -47,6 +47,7 @@ Result<Cell> start_namespace(const Plan& plan, const LaunchContext& context) {
   CLOCHE_TRY(write_id_map(cell.process.pid, {plan.inside_uid, plan.inside_gid, cell.host_uid, host_gid}));
   CLOCHE_TRY(send_steps(plan, context, cell));
   CLOCHE_TRY(send_groups(plan, context, cell));
+  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
   return cell;
 }
 
