@@ -20,6 +20,7 @@ enum class Key : std::uint8_t {
   kDevelopment,
   kRootInCell,
   kWeaken,
+  kSecrets,
   kLimitsMode,
   kLimitsWall,
   kLimitsGrace,
@@ -40,23 +41,39 @@ enum class Key : std::uint8_t {
   kEnvPass,
   kEnvSet,
   kNetMode,
+  kNetLoopback,
+  kNetAllow,
+  kNetDeny,
+  kNetLimitsBytesIn,
+  kNetLimitsBytesOut,
+  kNetLimitsConnections,
+  kNetLimitsRate,
+  kSocketsAllow,
+  kSocketsRules,
 };
 
 enum class KeyType : std::uint8_t {
-  kVersion,    // the whole number 1
-  kParent,     // a preset's name or a path ending in .toml
-  kWord,       // one of a list of words
-  kWordList,   // any of them, each at most once
-  kFlag,       // true or false
-  kPath,       // one absolute path inside the cell
-  kPathList,   // absolute or ~/ paths of the host
-  kPlaceList,  // the same, or relative to the caller's directory ("." or "./x"); one text stands for a list of one
-  kCount,      // a whole number
-  kShare,      // a decimal number; min and max are hundredths
-  kBytes,      // text with a unit
-  kDuration,   // text with a unit; min and max are milliseconds
-  kEnvNames,   // names or PREFIX_*
-  kEnvMap,     // names and values
+  kVersion,       // the whole number 1
+  kParent,        // a preset's name or a path ending in .toml
+  kWord,          // one of a list of words
+  kWordList,      // any of them, each at most once
+  kFlag,          // true or false
+  kPath,          // one absolute path inside the cell
+  kPathList,      // absolute or ~/ paths of the host
+  kPlaceList,     // the same, or relative to the caller's directory ("." or "./x"); one text stands for a list of one
+  kCount,         // a whole number
+  kShare,         // a decimal number; min and max are hundredths
+  kBytes,         // text with a unit
+  kDuration,      // text with a unit; min and max are milliseconds
+  kEnvNames,      // names or PREFIX_*
+  kEnvMap,        // names and values
+  kNetRules,      // hosts and ports: proto/net_rule.h
+  kNetGrants,     // the same; an item may be a table of host and for
+  kSocketGrants,  // absolute or ~/ paths, "*" stands for a part of a name; an item may be a table of path and for
+  kSecrets,       // tables: SecretGrant
+  kSocketRules,   // tables: SocketRule
+  kNetBounds,     // of a ceiling: rules, or "*:PORT" for every name
+  kSources,       // of a ceiling: where the values of secrets may come from
 };
 
 // What an operator's ceiling may say about a key.
@@ -67,6 +84,9 @@ enum class CeilingRule : std::uint8_t {
   kAllowed,   // a list of the words that may be used
   kPrefixes,  // directories under which every grant must lie
   kPatterns,  // environment names and PREFIX_* that may be passed
+  kNetRules,  // rules under which every rule must lie
+  kSockets,   // directories or patterns under which every socket must lie
+  kSources,   // where the values of secrets may come from
 };
 
 struct KeySpec {
