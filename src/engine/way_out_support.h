@@ -38,7 +38,7 @@ class CellWithWayOut : public testing::Test {
     ProbeOptions probing = probe_options_from_environment();
     probing.init_override = kInitPath;
     host_ = probe(probing);
-    policy_.net = NetMode::kLoopback;
+    policy_.loopback = true;
     policy_.limits.mode = LimitsMode::kBestEffort;
     policy_.limits.wall = Millis(60'000);
     if (host_.supplementary_groups > 0) policy_.weaken.push_back(Weakening::kSupplementaryGroups);

@@ -103,8 +103,8 @@ bool can_serve(const Plan& plan, const HostFacts& host) {
     return setting.controller == Controller::kPids || setting.controller == Controller::kMemory ||
            setting.controller == Controller::kCpuAcct;
   };
-  return plan.backend == Backend::kNamespace && !plan.gateway && plan.net == NetMode::kNone && plan.namespaces == kUsual &&
-         plan.own_host_uid == host.is_root &&
+  return plan.backend == Backend::kNamespace && !plan.gateway && plan.net == NetMode::kNone && !plan.loopback &&
+         plan.namespaces == kUsual && plan.own_host_uid == host.is_root &&
          (host.cgroup.version == CgroupFacts::Version::kV2 || std::ranges::all_of(plan.cgroup, usual_group));
 }
 
