@@ -51,7 +51,7 @@ struct Cell {
   bool scratch_attached = false;
   int landlock_fd = -1;
   int tty_slave = -1;
-  int proc_fd = -1;  // the host's /proc, where a step after the pivot needs it
+  int proc_fd = -1;            // the host's /proc, where a step after the pivot needs it
   char parent_path[256] = {};  // the directory that was last worked in, and its descriptor
   int parent_fd = -1;
   bool parent_is_ours = false;

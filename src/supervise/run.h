@@ -14,10 +14,10 @@
 #include "report/report.h"
 #include "report/ring.h"
 #include "supervise/look.h"
-#include "sys/poller.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
 #include "supervise/way_out.h"
+#include "sys/poller.h"
 
 namespace cloche {
 
