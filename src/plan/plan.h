@@ -88,6 +88,8 @@ struct Plan {
   NetMode net{};
   bool tty = false;
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
+  // Directories of the host that the guest writes to: no file system holds the disk limit there, the supervisor does.
+  std::vector<std::string> watched;
   bool operator==(const Plan&) const = default;
 };
 

@@ -25,7 +25,6 @@
 namespace cloche {
 namespace {
 
-constexpr Millis kPrepareLimit{30'000};
 constexpr Millis kRekillAfter{1'000};
 constexpr Millis kShortestCpuCheck{10};
 
@@ -279,6 +278,15 @@ void Run::on_ready(int sender, std::uint32_t probe) {
     return;
   }
   timeline_.until("read-back", Clock::now());
+  if (!DiskWatch::is_needed(plan_)) {
+    start_guest();
+  } else if (Status watched = begin_disk_watch(sender); !watched) {
+    fail_run(watched.error());
+    kill_now();
+  }
+}
+
+void Run::start_guest() {
   if (wiring_.not_before) wait_for_tick(*wiring_.not_before);
   report_.lifecycle.emplace_back("start");
   if (Status went = send_go(plan_, cell_); !went) {
@@ -293,6 +301,7 @@ void Run::on_ready(int sender, std::uint32_t probe) {
   report_.lifecycle.emplace_back("run");
   if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
   if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
+  if (disk_) disk_->start(started_at_);
   if (wiring_.on_started) wiring_.on_started();
 }
 
@@ -330,6 +339,7 @@ void Run::cancel() {
   set_cause(OutcomeKind::kCancelled, "the caller cancelled the run");
   if (state_ == State::kFlushing) {
     // Nobody takes the output: give up on it.
+    if (disk_) disk_->stop();
     if (out_pump_) out_pump_->stop();
     if (err_pump_) err_pump_->stop();
     try_finish();
@@ -415,7 +425,8 @@ void Run::check_cpu(Clock::time_point now) {
 }
 
 Clock::time_point Run::next_deadline() const {
-  return std::min({prepare_deadline_, wall_deadline_, grace_deadline_, cpu_check_, rekill_});
+  const auto disk = disk_ ? disk_->next() : Clock::time_point::max();
+  return std::min({prepare_deadline_, wall_deadline_, grace_deadline_, cpu_check_, rekill_, disk});
 }
 
 void Run::on_time(Clock::time_point now) {
@@ -432,6 +443,7 @@ void Run::on_time(Clock::time_point now) {
   }
   if (now >= grace_deadline_) kill_now();
   if (now >= cpu_check_) check_cpu(now);
+  if (disk_ && now >= disk_->next()) check_disk(now);
   if (now >= rekill_) {
     // Tier 0 gave init a moment to end its tree; whoever is left now is ended from here.
     send_signal(cell_.process.pidfd, SIGKILL);
@@ -476,6 +488,9 @@ void Run::on_cell_empty() {
   if (in_pump_) in_pump_->stop();
   if (out_pump_) out_pump_->drain();
   if (err_pump_) err_pump_->drain();
+  // What a fast writer left counts, too. A run that ended for another reason is not looked at any more.
+  if (disk_ && (cause_set_ || !started_)) disk_->stop();
+  if (disk_) disk_->begin_last_look(Clock::now());
   try_finish();
 }
 

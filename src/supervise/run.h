@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -13,6 +14,7 @@
 #include "plan/plan.h"
 #include "report/report.h"
 #include "report/ring.h"
+#include "supervise/disk_watch.h"
 #include "supervise/look.h"
 #include "supervise/poller.h"
 #include "supervise/pump.h"
@@ -67,6 +69,7 @@ class Run {
   const std::string& id() const { return report_.id; }
 
  private:
+  static constexpr Millis kPrepareLimit{30'000};
   enum class State { kPreparing, kRunning, kTerminating, kKilling, kFlushing, kDone };
 
   bool looked_at() const { return cell_.parked && cell_.parked->seen; }
@@ -75,6 +78,7 @@ class Run {
   void on_init_ended();
   void on_cell_empty();
   void on_ready(int sender, std::uint32_t probe);
+  void start_guest();
   void on_terminal(Fd master);
   void on_failed(int step, int error);
   void on_exited(const wire::Message& message);
@@ -87,6 +91,8 @@ class Run {
   void terminate();
   void kill_now();
   void check_cpu(Clock::time_point now);
+  Status begin_disk_watch(int guest);
+  void check_disk(Clock::time_point now);
   void settle_outcome();
   void try_finish();
   void finish();
@@ -127,6 +133,7 @@ class Run {
   std::unique_ptr<InputPump> in_pump_;
   Fd terminal_;  // the master of the cell's own pty
   Fd scratch_;
+  std::optional<DiskWatch> disk_;
   std::uint64_t copied_at_ = 0;
   Poller::Watch control_watch_;
   Poller::Watch pidfd_watch_;

@@ -59,6 +59,7 @@ void Run::settle_outcome() {
     settle(OutcomeKind::kDenied,
            "the guest died of SIGSYS: the system-call filter ends who uses another architecture's calls that way");
   }
+  if (!cause_set_ && disk_ && !disk_->verdict().empty()) settle(OutcomeKind::kDisk, disk_->verdict());
   // A shell says by its code how its child ended.
   constexpr int kOfChild = 128 + SIGXFSZ;
   if (!cause_set_ && (ending.signal == SIGXFSZ || ending.code == kOfChild)) {
@@ -92,6 +93,7 @@ void Run::try_finish() {
   for (const OutputPump* pump : {out_pump_.get(), err_pump_.get()}) {
     if (pump != nullptr && (pump->source_open() || !pump->flushed())) return;
   }
+  if (disk_ && !disk_->done()) return;
   finish();
 }
 
