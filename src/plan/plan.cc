@@ -97,7 +97,9 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
       line.mechanism = "cpu affinity, which the filter keeps";
     }
     if (g == Guarantee::kWorkspace && std::ranges::any_of(plan.workspaces, &Workspace::copied)) {
-      line.mechanism = "a copy in the scratch";
+      line.mechanism = plan.disk_scratch.empty() ? "a copy in the scratch" : "a copy on the disk";
+    } else if (g == Guarantee::kWorkspace && !plan.disk_scratch.empty()) {
+      line.mechanism = "overlayfs, changes on the disk";
     }
     if (g == Guarantee::kDisk && !plan.watched.empty()) line.mechanism += "; " + watched_text(plan);
     const bool host_network = g == Guarantee::kNetwork && plan.net == NetMode::kHost;

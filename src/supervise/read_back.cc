@@ -391,9 +391,7 @@ class Judge {
       const MountReading* top = mount(workspace.path);
       if (top == nullptr) return {false, workspace.path + " is not a mount of its own"};
       const MountReading* work = mount("/work");
-      const bool takes = workspace.copied
-                             ? top->type == "tmpfs" && work != nullptr && top->super_options == work->super_options
-                             : top->type == "overlay" && top->super_options.find("upperdir=") != std::string::npos &&
+      const bool takes = workspace.copied ? takes_copy(workspace, *top, work) : top->type == "overlay" && top->super_options.find("upperdir=") != std::string::npos &&
                                    top->super_options.find("userxattr") != std::string::npos;
       if (!takes) return {false, workspace.path + " is " + top->type + " " + top->super_options};
       const auto below = std::ranges::find(seen_.mounts, top->parent, &MountReading::id);
@@ -404,6 +402,15 @@ class Judge {
                               workspace.copied ? "copy" : "overlay", workspace.path);
     }
     return {!plan_.workspaces.empty(), evidence};
+  }
+
+  bool takes_copy(const Workspace& workspace, const MountReading& top, const MountReading* work) const {
+    if (plan_.disk_scratch.empty()) {
+      return top.type == "tmpfs" && work != nullptr && top.super_options == work->super_options;
+    }
+    // The run's own directory, wherever its file system is mounted.
+    const std::size_t run = plan_.disk_scratch.rfind('/', plan_.disk_scratch.rfind('/') - 1);
+    return top.root.ends_with(plan_.disk_scratch.substr(run) + "/" + workspace.scratch + "/" + wire::kUpperName);
   }
 
   static std::optional<std::uint64_t> tmpfs_option(const MountReading& mount, std::string_view key) {

@@ -38,7 +38,12 @@ struct RunWiring {
   bool repeats = false;                    // the plan may be used again
   std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
   // When the guest is gone: what it wrote. For plans that keep it.
-  std::function<void(Fd scratch, std::uint64_t copied_at)> on_scratch = {};
+  struct Remains {
+    Fd scratch;
+    WorkDirectory disk;           // with the changes to workspaces, if they are there; removed with this
+    std::uint64_t copied_at = 0;  // when copies were complete, in the clock of file times
+  };
+  std::function<void(Remains)> on_scratch = {};
   // The guest starts in a later tick of the clock that files get their times from: so what others change after the
   // guest has read it has a later time than this.
   std::optional<timespec> not_before = {};

@@ -106,11 +106,16 @@ void Run::finish() {
   pidfd_watch_.reset();
   control_watch_.reset();
   terminal_.reset();
-  if (scratch_.valid() && started_ && wiring_.on_scratch) wiring_.on_scratch(std::move(scratch_), copied_at_);
+  if (scratch_.valid() && started_ && wiring_.on_scratch) {
+    wiring_.on_scratch({std::move(scratch_), std::move(cell_.disk), copied_at_});
+  }
   scratch_.reset();
+  disk_.reset();
   cell_.cgroup.remove();
-  if (Status removed = cell_.work.remove(); !removed)
-    report_.denials.push_back({"clean-up", removed.error().text(), 1});
+  for (WorkDirectory* directory : {&cell_.work, &cell_.disk}) {
+    if (Status removed = directory->remove(); !removed)
+      report_.denials.push_back({"clean-up", removed.error().text(), 1});
+  }
   report_.lifecycle.emplace_back("dispose");
   report_.out = {out_ring_.tail(), report_.usage.stdout_bytes, report_.usage.stdout_bytes > out_ring_.tail().size()};
   report_.err = {err_ring_.tail(), report_.usage.stderr_bytes, report_.usage.stderr_bytes > err_ring_.tail().size()};
