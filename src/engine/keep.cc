@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "files/capture.h"
+#include "files/proposal.h"
 #include "plan/steps.h"
 #include "wire/wire.h"
 
@@ -58,6 +59,7 @@ Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const
   view.started = left.started;
   view.made = left.copied;
   view.covered = workspace.covered;
+  for (const Kept kept : plan.keep) view.keep |= kept == Kept::kSetId ? files::kKeepSetId : files::kKeepXattrs;
   return files::capture(view, into.get(), keeping.progress);
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string_view>
 
+#include "files/proposal.h"
 #include "tree/path_rules.h"
 
 namespace cloche::files {
@@ -103,6 +104,28 @@ bool has_attributes(int fd) {
       return true;
   }
   return false;
+}
+
+std::optional<std::vector<std::pair<std::string, std::string>>> user_attributes(int fd) {
+  std::vector<std::pair<std::string, std::string>> out;
+  std::string names(XATTR_LIST_MAX, '\0');
+  const ssize_t size = ::flistxattr(fd, names.data(), names.size());
+  std::string_view left(names.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  std::size_t bytes = 0;
+  while (!left.empty()) {
+    std::string name(left.substr(0, left.find('\0')));
+    left.remove_prefix(std::min(left.size(), name.size() + 1));
+    if (!name.starts_with("user.") || name.starts_with("user.overlay.")) continue;
+    std::string value(kMostAttributeBytes, '\0');
+    const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
+    if (length < 0) return std::nullopt;
+    value.resize(static_cast<std::size_t>(length));
+    bytes += name.size() + value.size();
+    if (bytes > kMostAttributeBytes || out.size() >= kMostAttributes) return std::nullopt;
+    out.emplace_back(std::move(name), std::move(value));
+  }
+  std::ranges::sort(out);
+  return out;
 }
 
 }  // namespace cloche::files

@@ -265,7 +265,7 @@ int make_scratch(Cell& cell, const wire::Step& step) {
   return attach_aside(mount_fd);
 }
 
-// Goes aside where the scratch has to.
+// Goes aside always: what the engine cloned belongs to its mount namespace, and overlayfs takes only what hangs in ours.
 int take_disk(Cell& cell, const wire::Step& step) {
   int tree = -1;
   if (step.y == 0) {
@@ -282,7 +282,7 @@ int take_disk(Cell& cell, const wire::Step& step) {
   attr.propagation = kPropagationPrivate;
   if (mount_setattr(tree, "", kAtEmptyPath | kAtRecursive, attr) != 0) return errno;
   cell.disk_fd = tree;
-  return cell.scratch_attached ? attach_aside(tree) : 0;
+  return attach_aside(tree);
 }
 
 int scratch_dir(Cell& cell, const wire::Step& step) {
@@ -365,7 +365,7 @@ int pivot(Cell& cell) {
   // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the
   // topmost.
   if (cell.scratch_attached && umount2(".", MNT_DETACH) != 0) return errno;
-  if (cell.scratch_attached && cell.disk_fd >= 0 && umount2(".", MNT_DETACH) != 0) return errno;
+  if (cell.disk_fd >= 0 && umount2(".", MNT_DETACH) != 0) return errno;
   if (chdir("/") != 0) return errno;
   return begin_unmount(old_root);
 }

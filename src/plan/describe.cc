@@ -98,7 +98,8 @@ std::string describe(const Step& step) {
       return fmt::format("overlay on /{}: the tree below stays as it is, changes go to the {}{}", step.a,
                          step.y != 0 ? "disk" : "scratch", flags_text(step.x));
     case StepKind::kCopyTree:
-      return fmt::format("copy of /{} {}{}", step.a, step.y != 0 ? "on the disk" : "in the scratch", flags_text(step.x));
+      return fmt::format("copy of /{} {}{}", step.a, step.y != 0 ? "on the disk" : "in the scratch",
+                         flags_text(step.x));
     case StepKind::kPut:
       return fmt::format("copy {} to /{}", step.b, step.a);
     case StepKind::kDevice:

@@ -110,8 +110,7 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     if (line.standing != Standing::kHeld) {
       const bool groups = g == Guarantee::kIdentity && policy.weakens(Weakening::kSupplementaryGroups) &&
                           line.standing == Standing::kWeakened;
-      const bool allowed = plan.backend == Backend::kNone || host_network || groups ||
-                           (is_limit(g) && best_effort) ||
+      const bool allowed = plan.backend == Backend::kNone || host_network || groups || (is_limit(g) && best_effort) ||
                            (inherent(plan.backend, g) && line.standing == Standing::kWeakened) ||
                            (plan.backend == Backend::kProcess && inherent(plan.backend, g));
       if (!allowed) {

@@ -35,8 +35,8 @@ struct Request {
   bool tty = false;
   std::vector<Put> puts;
   std::string run_directory;  // ours, on the host, where the run keeps things; of a plan alone: none
-  bool keeps_files = false;  // the caller reads what the guest wrote, when it is over
-  bool cancellable = false;  // the caller holds a cancel handle (N2)
+  bool keeps_files = false;   // the caller reads what the guest wrote, when it is over
+  bool cancellable = false;   // the caller holds a cancel handle (N2)
   bool operator==(const Request&) const = default;
 };
 

@@ -71,6 +71,7 @@ std::string disk_place(const Request& request) {
 
 Status settle_workspaces(Plan& plan, const StepContext& context) {
   const Workspaces& wanted = context.policy.workspace;
+  plan.keep = wanted.keep;
   plan.scratch_bytes = plan.limits.disk;
   plan.scratch_inodes = plan.limits.inodes;
   plan.keeps_scratch = context.request.keeps_files || !wanted.path.empty();
@@ -95,7 +96,8 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
                     "set workspace.mode = \"auto\": a copy serves it");
     }
     workspace.copied = cannot || wanted.mode == WorkspaceMode::kCopy;
-    if (on_disk) plan.watched.push_back(fmt::format("{}/{}/{}", plan.disk_scratch, workspace.scratch, wire::kUpperName));
+    if (on_disk)
+      plan.watched.push_back(fmt::format("{}/{}/{}", plan.disk_scratch, workspace.scratch, wire::kUpperName));
     if (workspace.copied && facts != nullptr && !on_disk) {
       plan.scratch_bytes.count += facts->bytes;
       plan.scratch_inodes += facts->entries;

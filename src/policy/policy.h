@@ -32,12 +32,12 @@ enum class Kept : std::uint8_t {
   kXattrs,  // extended attributes and access lists that the guest gave it
 };
 
-std::string_view to_string(Tier);           // "process", "namespace", "container", "microvm"
-std::string_view to_string(BackendChoice);  // "auto", "native", "bwrap", "none"
-std::string_view to_string(Trust);          // "low", "medium"
-std::string_view to_string(LimitsMode);     // "require", "best-effort"
-std::string_view to_string(NetMode);        // "none", "loopback", "host"
-std::string_view to_string(WorkspaceMode);  // "auto", "overlay", "copy"
+std::string_view to_string(Tier);              // "process", "namespace", "container", "microvm"
+std::string_view to_string(BackendChoice);     // "auto", "native", "bwrap", "none"
+std::string_view to_string(Trust);             // "low", "medium"
+std::string_view to_string(LimitsMode);        // "require", "best-effort"
+std::string_view to_string(NetMode);           // "none", "loopback", "host"
+std::string_view to_string(WorkspaceMode);     // "auto", "overlay", "copy"
 std::string_view to_string(WorkspaceScratch);  // "memory", "disk"
 std::string_view to_string(Kept);              // "setid", "xattrs"
 

@@ -139,9 +139,7 @@ void TreeMeter::descend(const char* name, const struct stat& st) {
   if (own || ::faccessat(parent, name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0) give_up(name);
 }
 
-void TreeMeter::push(Fd folder, std::string name) {
-  levels_.push_back({std::move(folder), std::move(name), {}, 0, 0});
-}
+void TreeMeter::push(Fd folder, std::string name) { levels_.push_back({std::move(folder), std::move(name), {}, 0, 0}); }
 
 void TreeMeter::count(const struct stat& st) {
   ++found_.files;
