@@ -137,9 +137,9 @@ mount -o loop {image} {place}
 mkdir {place}/tree {place}/state
 head -c 3000000 /dev/urandom > {place}/tree/large
 export CLOCHE_STATE_DIR={place}/state
-exec python3 -c 'import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import workspace_disk_test as t; t.in_there({place!r})'
+exec python3 -B -c 'import sys; sys.path.insert(0, sys.argv[1]); import workspace_disk_test as t; t.in_there(sys.argv[2])' "$1" "$2"
 """
-        done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, timeout=TIMEOUT, check=False)
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", os.path.dirname(__file__), place], capture_output=True, timeout=TIMEOUT, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, b"shared\n"), done.stderr)
 
 
