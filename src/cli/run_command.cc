@@ -126,6 +126,7 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   auto files = FileTraffic::prepare(args, policy, *wanted, beside.record);
   if (!files) return refusal(*wanted, policy, files.error());
   beside.files = std::move(*files);
+  if (!policy.workspace.path.empty()) wanted->run_directory = canonical_place(beside.record.record()->path());
   auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, beside);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }

@@ -75,6 +75,7 @@ struct Cell {
   CgroupLeaf cgroup;
   CgroupLeaf::Doors doors;  // release with the process's memory
   WorkDirectory work;
+  WorkDirectory disk;             // what takes the changes to workspaces, where that is no memory
   std::vector<std::string> argv;  // in place of the plan's, which several runs may share
   std::vector<Fd> grants;         // bwrap: the places that were checked, in the order of plan.grants
   Fd out;                         // read ends of the guest's stdout and stderr

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -13,6 +14,7 @@
 #include "plan/plan.h"
 #include "report/report.h"
 #include "report/ring.h"
+#include "supervise/disk_watch.h"
 #include "supervise/look.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
@@ -37,7 +39,12 @@ struct RunWiring {
   bool repeats = false;                    // the plan may be used again
   std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
   // When the guest is gone: what it wrote. For plans that keep it.
-  std::function<void(Fd scratch, std::uint64_t copied_at)> on_scratch = {};
+  struct Remains {
+    Fd scratch;
+    WorkDirectory disk;           // with the changes to workspaces, if they are there; removed with this
+    std::uint64_t copied_at = 0;  // when copies were complete, in the clock of file times
+  };
+  std::function<void(Remains)> on_scratch = {};
   // The guest starts in a later tick of the clock that files get their times from: so what others change after the
   // guest has read it has a later time than this.
   std::optional<timespec> not_before = {};
@@ -76,6 +83,7 @@ class Run {
   const std::string& id() const { return report_.id; }
 
  private:
+  static constexpr Millis kPrepareLimit{30'000};
   enum class State { kPreparing, kRunning, kTerminating, kKilling, kFlushing, kDone };
 
   bool looked_at() const { return cell_.parked && cell_.parked->seen; }
@@ -87,6 +95,7 @@ class Run {
   void on_init_ended();
   void on_cell_empty();
   void on_ready(int sender, std::uint32_t probe);
+  void start_guest();
   void on_terminal(Fd master);
   void on_failed(int step, int error);
   void on_exited(const wire::Message& message);
@@ -99,6 +108,8 @@ class Run {
   void terminate();
   void kill_now();
   void check_cpu(Clock::time_point now);
+  Status begin_disk_watch(int guest);
+  void check_disk(Clock::time_point now);
   void settle_outcome();
   void try_finish();
   void finish();
@@ -140,6 +151,7 @@ class Run {
   std::unique_ptr<WayOut> way_out_;
   Fd terminal_;  // the master of the cell's own pty
   Fd scratch_;
+  std::optional<DiskWatch> disk_;
   std::uint64_t copied_at_ = 0;
   Poller::Watch control_watch_;
   Poller::Watch pidfd_watch_;
