@@ -265,7 +265,8 @@ int make_scratch(Cell& cell, const wire::Step& step) {
   return attach_aside(mount_fd);
 }
 
-// Goes aside always: what the engine cloned belongs to its mount namespace, and overlayfs takes only what hangs in ours.
+// Goes aside always: what the engine cloned belongs to its mount namespace, and overlayfs takes only what hangs in
+// ours.
 int take_disk(Cell& cell, const wire::Step& step) {
   int tree = -1;
   if (step.y == 0) {
