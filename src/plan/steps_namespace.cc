@@ -231,7 +231,7 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});
   // Late: both are made beside the steps so far.
   if (plan.net != NetMode::kHost) add(plan, {.kind = StepKind::kNetwork, .serves = Guarantee::kNetwork});
-  if (plan.net == NetMode::kLoopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
+  if (plan.loopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
   if (!plan.cgroup.empty()) add(plan, {.kind = StepKind::kCgroup, .serves = Guarantee::kPids});
   add(plan, {.kind = StepKind::kCgroupNamespace, .serves = Guarantee::kFileSystem});
   add_tail(plan, context);

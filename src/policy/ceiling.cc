@@ -6,17 +6,21 @@
 
 #include "policy/env_names.h"
 #include "policy/toml_keys.h"
+#include "policy/way_out.h"
 
 namespace cloche {
 namespace {
 
-// In a ceiling, backend is the list of those that may be used.
+// In a ceiling, backend is the list of those that may be used; grants are what they must lie under.
 KeySpec ceiling_spec(const KeySpec& spec) {
   KeySpec out = spec;
   if (spec.ceiling == CeilingRule::kAllowed && spec.type == KeyType::kWord) {
     out.type = KeyType::kWordList;
     out.example = "[\"native\", \"bwrap\"]";
   }
+  if (spec.key == Key::kNetAllow) out.type = KeyType::kNetBounds;
+  if (spec.key == Key::kSocketsAllow) out.type = KeyType::kPathList;
+  if (spec.key == Key::kSecrets) out.type = KeyType::kSources;
   return out;
 }
 
@@ -33,7 +37,11 @@ std::optional<Value> bound_of(const Ceiling& ceiling, Key key) {
     case Key::kBackend:
       return TextList{"auto", "native", "bwrap"};
     case Key::kNetMode:
-      return std::string("loopback");
+      return std::string("none");
+    case Key::kNetAllow:
+    case Key::kSocketsAllow:
+      // A way out that was made after the ceiling was written must not open behind the operator's back.
+      return TextList{};
     default:
       return std::nullopt;
   }
@@ -63,7 +71,8 @@ bool exceeds(const KeySpec& spec, const Value& asked, const Value& most) {
     return rank_of(spec, *word) > rank_of(spec, std::get<std::string>(most));
   }
   if (const auto* share = std::get_if<double>(&asked)) return !(*share <= std::get<double>(most));  // NaN exceeds
-  return asked > most;
+  if (const auto* flag = std::get_if<bool>(&asked)) return *flag && !std::get<bool>(most);
+  return std::get<std::uint64_t>(asked) > std::get<std::uint64_t>(most);
 }
 
 Status enforce_most(const KeySpec& spec, const Ceiling& ceiling, const std::optional<Value>& asked, const Value& most) {
@@ -120,6 +129,65 @@ Status enforce_items(const KeySpec& spec, const Ceiling& ceiling, const TextList
   return {};
 }
 
+template <typename Covers>
+Status enforce_grants(const KeySpec& spec, const Ceiling& ceiling, const GrantList& asked, const TextList& allowed,
+                      Covers covers) {
+  for (const TimedText& grant : asked) {
+    const auto covered = [&](const std::string& outer) { return covers(outer, grant.text); };
+    if (std::ranges::any_of(allowed, covered)) continue;
+    return refuse(spec, ceiling, shown_text(grant.text), "only what lies under " + shown(ceiling_spec(spec), allowed));
+  }
+  return {};
+}
+
+// Where the ceiling does not name sources, a value comes from where the guest itself could have had it: a file that may
+// be read, a variable that may be passed. A command runs outside of every cell and must be allowed by name.
+bool source_allowed(const SecretGrant& secret, const Ceiling& ceiling) {
+  const std::optional<Value> named = bound_of(ceiling, Key::kSecrets);
+  const auto any_of = [](const std::optional<Value>& bound, const auto& covers) {
+    return !bound || std::ranges::any_of(std::get<TextList>(*bound), covers);
+  };
+  switch (secret.source) {
+    case SecretGrant::Source::kFile:
+      if (!named) {
+        return any_of(bound_of(ceiling, Key::kFilesRead),
+                      [&](const std::string& outer) { return path_covers(outer, secret.from); });
+      }
+      return any_of(named, [&](const std::string& source) {
+        return source.starts_with("file:") && path_covers(source.substr(5), secret.from);
+      });
+    case SecretGrant::Source::kEnv:
+      if (!named) {
+        return any_of(bound_of(ceiling, Key::kEnvPass),
+                      [&](const std::string& outer) { return matches_env_pattern(outer, secret.from); });
+      }
+      return any_of(named, [&](const std::string& source) {
+        return source.starts_with("env:") && matches_env_pattern(source.substr(4), secret.from);
+      });
+    case SecretGrant::Source::kCommand:
+      return named && contains(std::get<TextList>(*named), "command");
+  }
+  return false;
+}
+
+Status enforce_sources(const KeySpec& spec, const Ceiling& ceiling, const SecretList& asked) {
+  for (const SecretGrant& secret : asked) {
+    if (source_allowed(secret, ceiling)) continue;
+    return fail(ErrorCode::kRefused, "ceiling",
+                fmt::format("{}: the policy takes {} from {} {}, which {} does not allow", spec.name,
+                            shown_text(secret.name), source_key(secret.source), shown_text(secret.from),
+                            shown_text(ceiling.name)),
+                "take the value from elsewhere, or ask the operator to name the source in the ceiling's secrets");
+  }
+  return {};
+}
+
+// A bound on traffic says nothing to a policy that has none.
+bool without_traffic(Key key, const Policy& policy) {
+  const bool traffic = key >= Key::kNetLimitsBytesIn && key <= Key::kNetLimitsRate;
+  return traffic && !policy.needs_gateway();
+}
+
 }  // namespace
 
 Result<Ceiling> parse_ceiling(std::string_view text, std::string_view file_name) {
@@ -142,11 +210,20 @@ Result<Ceiling> parse_ceiling(std::string_view text, std::string_view file_name)
 
 Status enforce(const Policy& policy, const Ceiling& ceiling) {
   for (const KeySpec& spec : key_table()) {
-    const std::optional<Value> bound = bound_of(ceiling, spec.key);
-    if (!bound) continue;
     const std::optional<Value> asked = load(policy, spec.key);
+    if (spec.ceiling == CeilingRule::kSources) CLOCHE_TRY(enforce_sources(spec, ceiling, std::get<SecretList>(*asked)));
+    const std::optional<Value> bound = bound_of(ceiling, spec.key);
+    if (!bound || without_traffic(spec.key, policy)) continue;
     switch (spec.ceiling) {
       case CeilingRule::kNone:
+      case CeilingRule::kSources:
+        break;
+      case CeilingRule::kNetRules:
+        CLOCHE_TRY(enforce_grants(spec, ceiling, std::get<GrantList>(*asked), std::get<TextList>(*bound), rule_covers));
+        break;
+      case CeilingRule::kSockets:
+        CLOCHE_TRY(enforce_grants(spec, ceiling, std::get<GrantList>(*asked), std::get<TextList>(*bound),
+                                  socket_bound_covers));
         break;
       case CeilingRule::kMost:
         CLOCHE_TRY(enforce_most(spec, ceiling, asked, *bound));

@@ -18,8 +18,8 @@ struct Bound {
   bool operator==(const Bound&) const = default;
 };
 
-// A key without a bound is not limited, but for three that an operator must allow by name, also with no bound at all:
-// development mode, backend "none", net.mode "host".
+// A key without a bound is not limited, but for what an operator must allow by name, also with no bound at all:
+// development mode, backend "none", net.mode "host", net.allow, sockets.allow, and a command as the source of a secret.
 struct Ceiling {
   std::string name = "default";
   std::vector<Bound> bounds;

@@ -14,11 +14,6 @@ namespace {
 
 using Found = std::optional<Contradiction>;
 
-Contradiction clash(std::vector<Key> keys, std::string message, std::string hint, std::string item = {}) {
-  Error error{ErrorCode::kInvalidInput, {}, 0, std::move(message), std::move(hint)};
-  return {std::move(keys), std::move(item), std::move(error)};
-}
-
 // Written through to the host, any of these hands over the machine; the kernel's own trees do so by one write.
 constexpr auto kNeverWritable = std::to_array<std::string_view>(
     {"/proc", "/sys", "/dev", "/boot", "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"});
@@ -151,11 +146,16 @@ Found check_env(const Policy& p) {
 
 }  // namespace
 
+Contradiction clash(std::vector<Key> keys, std::string message, std::string hint, std::string item) {
+  Error error{ErrorCode::kInvalidInput, {}, 0, std::move(message), std::move(hint)};
+  return {std::move(keys), std::move(item), std::move(error)};
+}
+
 std::optional<Contradiction> find_contradiction(const Policy& policy) {
   for (const auto rule : {check_trust, check_backend, check_net, check_files, check_workspaces, check_env}) {
     if (auto found = rule(policy)) return found;
   }
-  return {};
+  return check_way_out(policy);
 }
 
 void anchor_workspaces(Policy& policy, const std::string& directory) {

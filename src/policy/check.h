@@ -18,7 +18,11 @@ struct Contradiction {
   Error error;
 };
 
+Contradiction clash(std::vector<Key> keys, std::string message, std::string hint, std::string item = {});
+
 std::optional<Contradiction> find_contradiction(const Policy& policy);
+// The part of it that is about net, sockets and secrets.
+std::optional<Contradiction> check_way_out(const Policy& policy);
 
 // Relative workspaces become absolute, from the directory in which the caller is.
 void anchor_workspaces(Policy& policy, const std::string& directory);

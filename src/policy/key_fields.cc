@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "policy/key_value.h"
+#include "policy/way_out.h"
 
 namespace cloche {
 namespace {
@@ -48,17 +49,74 @@ TextList weakening_words(const std::vector<Weakening>& weaken) {
   return out;
 }
 
-std::string toml_list(const TextList& list) {
+std::optional<Value> from_optional(const std::optional<Bytes>& value) {
+  if (!value) return std::nullopt;
+  return value->count;
+}
+
+std::optional<Value> from_optional(const std::optional<std::uint64_t>& value) {
+  if (!value) return std::nullopt;
+  return *value;
+}
+
+GrantList from_grants(const std::vector<NetGrant>& grants) {
+  GrantList out;
+  for (const NetGrant& grant : grants) out.push_back({grant.rule, grant.lasts});
+  return out;
+}
+
+GrantList from_grants(const std::vector<SocketGrant>& grants) {
+  GrantList out;
+  for (const SocketGrant& grant : grants) out.push_back({grant.path, grant.lasts});
+  return out;
+}
+
+std::vector<NetGrant> to_net_grants(const Value& value) {
+  std::vector<NetGrant> out;
+  for (const TimedText& grant : std::get<GrantList>(value)) out.push_back({grant.text, grant.lasts});
+  return out;
+}
+
+std::vector<SocketGrant> to_socket_grants(const Value& value) {
+  std::vector<SocketGrant> out;
+  for (const TimedText& grant : std::get<GrantList>(value)) out.push_back({clean_path(grant.text), grant.lasts});
+  return out;
+}
+
+std::vector<SocketRule> to_socket_rules(const Value& value) {
+  std::vector<SocketRule> out = std::get<SocketRules>(value);
+  for (SocketRule& rule : out) rule.path = clean_path(rule.path);
+  return out;
+}
+
+// Of values that are TOML already.
+std::string toml_items(const TextList& list) {
   constexpr std::size_t kMaxLine = 80;
   std::string line = "[";
   for (const std::string& item : list) {
-    line += (line.size() > 1 ? ", " : "") + toml_string(item);
+    line += (line.size() > 1 ? ", " : "") + item;
     if (line.size() > kMaxLine && list.size() > 1) break;
   }
   if (line.size() <= kMaxLine || list.size() == 1) return line + "]";
   std::string out = "[\n";
-  for (const std::string& item : list) out += "  " + toml_string(item) + ",\n";
+  for (const std::string& item : list) out += "  " + item + ",\n";
   return out + "]";
+}
+
+std::string toml_list(const TextList& list) {
+  TextList items;
+  for (const std::string& item : list) items.push_back(toml_string(item));
+  return toml_items(items);
+}
+
+std::string toml_grants(const GrantList& list, std::string_view key) {
+  TextList items;
+  for (const TimedText& grant : list) {
+    items.push_back(grant.lasts ? fmt::format("{{ {} = {}, for = {} }}", key, toml_string(grant.text),
+                                              toml_string(to_text(*grant.lasts)))
+                                : toml_string(grant.text));
+  }
+  return toml_items(items);
 }
 
 std::string toml_map(const TextMap& map) {
@@ -71,7 +129,42 @@ std::string toml_map(const TextMap& map) {
   return out + " }";
 }
 
+std::string inline_tables(const std::vector<TomlFields>& tables) {
+  TextList items;
+  for (const TomlFields& table : tables) {
+    std::string item;
+    for (const auto& [name, value] : table) item += fmt::format("{} {} = {}", item.empty() ? "{" : ",", name, value);
+    items.push_back(item + " }");
+  }
+  return toml_items(items);
+}
+
+TomlFields fields_of(const SecretGrant& secret) {
+  TomlFields out{{"name", toml_string(secret.name)}, {"hosts", toml_list(secret.hosts)}};
+  out.emplace_back(place_key(secret.place),
+                   secret.place == SecretGrant::Place::kBasic ? "true" : toml_string(secret.field));
+  out.emplace_back(source_key(secret.source), toml_string(secret.from));
+  if (secret.lasts) out.emplace_back("for", toml_string(to_text(*secret.lasts)));
+  return out;
+}
+
+TomlFields fields_of(const SocketRule& rule) {
+  TomlFields out{{"path", toml_string(rule.path)}, {"methods", toml_list(rule.methods)}};
+  if (!rule.context.empty()) out.emplace_back("context", toml_map(rule.context));
+  return out;
+}
+
 }  // namespace
+
+std::vector<TomlFields> toml_tables(const Value& value) {
+  std::vector<TomlFields> out;
+  if (const auto* secrets = std::get_if<SecretList>(&value)) {
+    for (const SecretGrant& secret : *secrets) out.push_back(fields_of(secret));
+  } else if (const auto* rules = std::get_if<SocketRules>(&value)) {
+    for (const SocketRule& rule : *rules) out.push_back(fields_of(rule));
+  }
+  return out;
+}
 
 void store(Policy& policy, Key key, const Value& value) {
   switch (key) {
@@ -162,6 +255,36 @@ void store(Policy& policy, Key key, const Value& value) {
     case Key::kNetMode:
       policy.net = word_to<NetMode>(key, value);
       return;
+    case Key::kSecrets:
+      policy.secrets = std::get<SecretList>(value);
+      return;
+    case Key::kNetLoopback:
+      policy.loopback = std::get<bool>(value);
+      return;
+    case Key::kNetAllow:
+      policy.net_allow = to_net_grants(value);
+      return;
+    case Key::kNetDeny:
+      policy.net_deny = std::get<TextList>(value);
+      return;
+    case Key::kNetLimitsBytesIn:
+      policy.net_limits.bytes_in = Bytes{std::get<std::uint64_t>(value)};
+      return;
+    case Key::kNetLimitsBytesOut:
+      policy.net_limits.bytes_out = Bytes{std::get<std::uint64_t>(value)};
+      return;
+    case Key::kNetLimitsConnections:
+      policy.net_limits.connections = std::get<std::uint64_t>(value);
+      return;
+    case Key::kNetLimitsRate:
+      policy.net_limits.rate = Bytes{std::get<std::uint64_t>(value)};
+      return;
+    case Key::kSocketsAllow:
+      policy.sockets = to_socket_grants(value);
+      return;
+    case Key::kSocketsRules:
+      policy.socket_rules = to_socket_rules(value);
+      return;
   }
 }
 
@@ -225,6 +348,26 @@ std::optional<Value> load(const Policy& policy, Key key) {
       return policy.env.set;
     case Key::kNetMode:
       return from_word(policy.net);
+    case Key::kSecrets:
+      return policy.secrets;
+    case Key::kNetLoopback:
+      return policy.loopback;
+    case Key::kNetAllow:
+      return from_grants(policy.net_allow);
+    case Key::kNetDeny:
+      return policy.net_deny;
+    case Key::kNetLimitsBytesIn:
+      return from_optional(policy.net_limits.bytes_in);
+    case Key::kNetLimitsBytesOut:
+      return from_optional(policy.net_limits.bytes_out);
+    case Key::kNetLimitsConnections:
+      return from_optional(policy.net_limits.connections);
+    case Key::kNetLimitsRate:
+      return from_optional(policy.net_limits.rate);
+    case Key::kSocketsAllow:
+      return from_grants(policy.sockets);
+    case Key::kSocketsRules:
+      return policy.socket_rules;
   }
   return std::nullopt;
 }
@@ -261,7 +404,17 @@ std::string to_toml_value(const KeySpec& spec, const Value& value) {
     case KeyType::kPathList:
     case KeyType::kPlaceList:
     case KeyType::kEnvNames:
+    case KeyType::kNetRules:
+    case KeyType::kNetBounds:
+    case KeyType::kSources:
       return toml_list(std::get<TextList>(value));
+    case KeyType::kNetGrants:
+      return toml_grants(std::get<GrantList>(value), "host");
+    case KeyType::kSocketGrants:
+      return toml_grants(std::get<GrantList>(value), "path");
+    case KeyType::kSecrets:
+    case KeyType::kSocketRules:
+      return inline_tables(toml_tables(value));
     case KeyType::kEnvMap:
       return toml_map(std::get<TextMap>(value));
     case KeyType::kWord:

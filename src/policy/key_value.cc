@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "policy/text.h"
+#include "policy/way_out.h"
 
 namespace cloche {
 namespace {
@@ -40,6 +41,10 @@ Status check_share(const KeySpec& spec, double share) {
 
 Status check_word(const KeySpec& spec, std::string_view word) {
   if (std::find(spec.words.begin(), spec.words.end(), word) != spec.words.end()) return {};
+  if (spec.key == Key::kNetMode && word == "loopback") {
+    return fail(ErrorCode::kInvalidInput, {}, "net.mode: \"loopback\" is a key of its own",
+                "write net.loopback = true, and leave net.mode out");
+  }
   Error error{ErrorCode::kInvalidInput,
               {},
               0,
@@ -51,6 +56,8 @@ Status check_word(const KeySpec& spec, std::string_view word) {
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
 }
+
+}  // namespace
 
 Status check_path(const KeySpec& spec, std::string_view path) {
   const bool home = path == "~" || path.starts_with("~/");
@@ -72,6 +79,8 @@ Status check_path(const KeySpec& spec, std::string_view path) {
   }
   return {};
 }
+
+namespace {
 
 bool is_env_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxEnvNameBytes &&
@@ -200,6 +209,20 @@ std::string expectation(const KeySpec& spec) {
       return "list names of variables, or PREFIX_* with its underscore, such as " + example;
     case KeyType::kEnvMap:
       return "give names and texts, such as " + example;
+    case KeyType::kNetRules:
+    case KeyType::kNetGrants:
+      return "list hosts with their ports, such as " + example;
+    case KeyType::kSocketGrants:
+      return "list absolute or ~/ paths without \"..\", such as " + example;
+    case KeyType::kSecrets:
+      return "open each with [[secrets]]: name, hosts, one of header, query and basic, one of value_file, value_env and "
+             "value_command";
+    case KeyType::kSocketRules:
+      return "open each with [[sockets.rules]]: path, methods, and context if the service wants one";
+    case KeyType::kNetBounds:
+      return "list rules, or \"*:443\" for every name";
+    case KeyType::kSources:
+      return "list \"file:DIRECTORY\", \"env:NAME\", \"env:PREFIX_*\" or \"command\"";
   }
   return {};
 }
@@ -211,6 +234,12 @@ Status check_item(const KeySpec& spec, std::string_view item) {
       return check_path(spec, item);
     case KeyType::kEnvNames:
       return check_env_pattern(spec, item);
+    case KeyType::kNetRules:
+      return check_net_rule(spec, item);
+    case KeyType::kNetBounds:
+      return check_net_bound(spec, item);
+    case KeyType::kSources:
+      return check_source(spec, item);
     default:
       return check_word(spec, item);
   }
@@ -250,7 +279,17 @@ Status check_value(const KeySpec& spec, const Value& value) {
     case KeyType::kPathList:
     case KeyType::kPlaceList:
     case KeyType::kEnvNames:
+    case KeyType::kNetRules:
+    case KeyType::kNetBounds:
+    case KeyType::kSources:
       return check_list(spec, std::get<TextList>(value));
+    case KeyType::kNetGrants:
+    case KeyType::kSocketGrants:
+      return check_grants(spec, std::get<GrantList>(value));
+    case KeyType::kSecrets:
+      return check_secrets(spec, std::get<SecretList>(value));
+    case KeyType::kSocketRules:
+      return check_socket_rules(spec, std::get<SocketRules>(value));
     case KeyType::kEnvMap: {
       const auto& map = std::get<TextMap>(value);
       if (map.size() > kMaxListItems) return bad_value(spec, fmt::format("{} entries are too many", map.size()));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,13 +16,23 @@ namespace cloche {
 
 using TextList = std::vector<std::string>;
 using TextMap = std::map<std::string, std::string>;
+// A grant that may end before the run does.
+struct TimedText {
+  std::string text;
+  Lasts lasts;
+  bool operator==(const TimedText&) const = default;
+};
+using GrantList = std::vector<TimedText>;
+using SecretList = std::vector<SecretGrant>;
+using SocketRules = std::vector<SocketRule>;
 // kFlag bool; kCount, kBytes, kDuration (ms), kVersion u64; kShare double; kWord, kPath, kParent string; the lists;
-// kEnvMap map.
-using Value = std::variant<bool, std::uint64_t, double, std::string, TextList, TextMap>;
+// kEnvMap map; kNetGrants, kSocketGrants, kSecrets and kSocketRules their own.
+using Value = std::variant<bool, std::uint64_t, double, std::string, TextList, TextMap, GrantList, SecretList, SocketRules>;
 
 // Errors of this file have no step: the caller knows where the value came from (see located).
 Status check_value(const KeySpec& spec, const Value& value);
 Status check_item(const KeySpec& spec, std::string_view item);                              // of a list
+Status check_path(const KeySpec& spec, std::string_view path);                              // of the host
 Status check_env_entry(const KeySpec& spec, std::string_view name, std::string_view text);  // of env.set
 Result<Value> parse_scalar(const KeySpec& spec, std::string_view text);                     // flag or environment
 
@@ -36,6 +47,9 @@ void store(Policy& policy, Key key, const Value& value);   // a value that check
 std::optional<Value> load(const Policy& policy, Key key);  // nullopt: an absent optional limit, or no field
 std::string to_toml_value(const KeySpec& spec, const Value& value);
 std::string toml_string(std::string_view text);
+// Names and values of the tables in a list of them; none for other values.
+using TomlFields = std::vector<std::pair<std::string_view, std::string>>;
+std::vector<TomlFields> toml_tables(const Value& value);
 
 // Where a word stands in its list; ranks for the ceiling. The word is known to be valid.
 std::size_t rank_of(const KeySpec& spec, std::string_view word);

@@ -8,6 +8,7 @@
 #include "policy/check.h"
 #include "policy/presets.h"
 #include "policy/toml_keys.h"
+#include "policy/toml_tables.h"
 
 namespace cloche {
 namespace {
@@ -68,7 +69,8 @@ void remember(const FoundKey& found, const std::string& file_name, Trail& trail)
   trail.keys[key] = place(file_name, found.node->position);
   for (const TomlNode& item : found.node->children) {
     const bool path = found.spec->type == KeyType::kPathList;
-    trail.items[{key, path ? clean_path(item.text) : item.text}] = place(file_name, item.position);
+    const std::string text = item_text(item);
+    trail.items[{key, path ? clean_path(text) : text}] = place(file_name, item.position);
   }
 }
 

@@ -168,13 +168,6 @@ TEST(PolicyParse, UnknownKeysNameTheNearest) {
   EXPECT_NE(error_in("\"\" = 1").find("unknown key \"\""), std::string::npos);
 }
 
-TEST(PolicyParse, KeysOfLaterPartsSayThatTheyAreNotSupported) {
-  for (const char* body : {"[sockets]\nallow = []", "[[secrets]]\nname = \"A\"", "[net]\nallow = [\"a:443\"]"}) {
-    EXPECT_NE(error_in(body).find("not supported by this version"), std::string::npos) << error_in(body);
-  }
-  EXPECT_EQ(error_in("[net]\nallows = []").find("not supported"), std::string::npos);
-}
-
 TEST(PolicyParse, X6_AWorkspaceIsOnePlaceOrSeveral) {
   const auto paths = [](const std::string& body) {
     auto policy = parse_policy("version = 1\n" + body, "policy.toml");

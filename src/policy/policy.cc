@@ -56,8 +56,6 @@ std::string_view to_string(NetMode mode) {
   switch (mode) {
     case NetMode::kNone:
       return "none";
-    case NetMode::kLoopback:
-      return "loopback";
     case NetMode::kHost:
       return "host";
   }

@@ -17,7 +17,7 @@ enum class Tier : std::uint8_t { kProcess = 0, kNamespace = 1, kContainer = 2, k
 enum class BackendChoice : std::uint8_t { kAuto, kNative, kBwrap, kNone };  // kNone: development only (H8)
 enum class Trust : std::uint8_t { kLow, kMedium };                          // kLow never runs below tier 1 (H9)
 enum class LimitsMode : std::uint8_t { kRequire, kBestEffort };
-enum class NetMode : std::uint8_t { kNone, kLoopback, kHost };
+enum class NetMode : std::uint8_t { kNone, kHost };  // kNone: nothing but what Policy grants beside it
 enum class WorkspaceMode : std::uint8_t {
   kAuto,
   kOverlay,
@@ -28,7 +28,7 @@ std::string_view to_string(Tier);           // "process", "namespace", "containe
 std::string_view to_string(BackendChoice);  // "auto", "native", "bwrap", "none"
 std::string_view to_string(Trust);          // "low", "medium"
 std::string_view to_string(LimitsMode);     // "require", "best-effort"
-std::string_view to_string(NetMode);        // "none", "loopback", "host"
+std::string_view to_string(NetMode);        // "none", "host"
 std::string_view to_string(WorkspaceMode);  // "auto", "overlay", "copy"
 
 struct Limits {
@@ -129,6 +129,7 @@ struct Policy {
   bool development = false;   // allows backend = "none" (H8)
   bool root_in_cell = false;  // inside uid 0 (CONTAINMENT 21); never a host privilege
   NetMode net = NetMode::kNone;
+  bool loopback = false;  // the cell's own
   Limits limits;
   FileGrants files;
   Workspaces workspace;

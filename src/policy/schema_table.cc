@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 4> kTiers{"process", "namespace", "contai
 constexpr std::array<std::string_view, 4> kBackends{"auto", "native", "bwrap", "none"};
 constexpr std::array<std::string_view, 2> kTrusts{"low", "medium"};
 constexpr std::array<std::string_view, 2> kModes{"require", "best-effort"};
-constexpr std::array<std::string_view, 3> kNets{"none", "loopback", "host"};
+constexpr std::array<std::string_view, 2> kNets{"none", "host"};
 constexpr std::array<std::string_view, 3> kWorkspaceModes{"auto", "overlay", "copy"};
 constexpr std::array<std::string_view, 3> kWeakenings{"supplementary-groups", "host-network", "no-backend"};
 
@@ -26,7 +26,7 @@ constexpr std::uint64_t kTebi = 1ULL << 40;
 using enum KeyType;
 using Rule = CeilingRule;
 
-constexpr std::array<KeySpec, 29> kTable{{
+constexpr std::array<KeySpec, 39> kTable{{
     {Key::kVersion, "version", kVersion, Rule::kNone, 1, 1, {}, "1", "Version of the policy format; required"},
     {Key::kExtends,
      "extends",
@@ -63,6 +63,15 @@ constexpr std::array<KeySpec, 29> kTable{{
      "User id 0 inside the cell; never a privilege on the host"},
     {Key::kWeaken, "weaken", kWordList, Rule::kAllowed, 0, 0, kWeakenings, "[\"supplementary-groups\"]",
      "Guarantees given up on purpose, each by its word"},
+    {Key::kSecrets,
+     "secrets",
+     kSecrets,
+     Rule::kSources,
+     0,
+     0,
+     {},
+     "[{ name = \"API_TOKEN\", hosts = [\"api.example.org:443\"], header = \"Authorization\", value_env = \"TOKEN\" }]",
+     "Credentials the guest uses and never holds: it sees a placeholder, the gateway puts the value into requests"},
     {Key::kLimitsMode, "limits.mode", kWord, Rule::kMost, 0, 0, kModes, "\"require\"",
      "Whether a limit this host cannot enforce refuses the run (require) or is reported (best-effort)"},
     {Key::kLimitsWall,
@@ -221,7 +230,88 @@ constexpr std::array<KeySpec, 29> kTable{{
      "{ MODE = \"test\" }",
      "Environment variables set to these values; wins over env.pass"},
     {Key::kNetMode, "net.mode", kWord, Rule::kMost, 0, 0, kNets, "\"none\"",
-     "Network of the cell: none, its own loopback, or the host's"},
+     "Network of the cell: none but what the other keys grant, or the host's"},
+    {Key::kNetLoopback,
+     "net.loopback",
+     kFlag,
+     Rule::kMost,
+     0,
+     0,
+     {},
+     "true",
+     "Whether the cell has a loopback of its own; with net.allow it has one in any case"},
+    {Key::kNetAllow,
+     "net.allow",
+     kNetGrants,
+     Rule::kNetRules,
+     0,
+     0,
+     {},
+     "[\"api.example.org:443\", \"*.pypi.example:443\", \"10.1.2.0/24:5432\"]",
+     "Hosts the guest may reach, through a gateway: names, *.names, addresses and ranges, each with its ports"},
+    {Key::kNetDeny,
+     "net.deny",
+     kNetRules,
+     Rule::kNone,
+     0,
+     0,
+     {},
+     "[\"internal.example.org:443\"]",
+     "Hosts it may not reach; wins over net.allow"},
+    {Key::kNetLimitsBytesIn,
+     "net.limits.bytes_in",
+     kBytes,
+     Rule::kMost,
+     1,
+     16 * kTebi,
+     {},
+     "\"100M\"",
+     "Bytes that may come to the guest through the gateway, in the whole run"},
+    {Key::kNetLimitsBytesOut,
+     "net.limits.bytes_out",
+     kBytes,
+     Rule::kMost,
+     1,
+     16 * kTebi,
+     {},
+     "\"10M\"",
+     "Bytes that it may send"},
+    {Key::kNetLimitsConnections,
+     "net.limits.connections",
+     kCount,
+     Rule::kMost,
+     1,
+     100'000'000,
+     {},
+     "1000",
+     "Connections that it may make, in the whole run"},
+    {Key::kNetLimitsRate,
+     "net.limits.rate",
+     kBytes,
+     Rule::kMost,
+     kKibi,
+     kTebi,
+     {},
+     "\"1M\"",
+     "Bytes a second, both ways together; what is more waits"},
+    {Key::kSocketsAllow,
+     "sockets.allow",
+     kSocketGrants,
+     Rule::kSockets,
+     0,
+     0,
+     {},
+     "[\"/run/hero/*/rpc.sock\"]",
+     "Unix sockets of the host the guest may connect to, found when the run starts; they appear at the same path"},
+    {Key::kSocketsRules,
+     "sockets.rules",
+     kSocketRules,
+     Rule::kNone,
+     0,
+     0,
+     {},
+     "[{ path = \"/run/hero/*/rpc.sock\", methods = [\"flow.read\", \"log.*\"], context = { tenant = \"a\" } }]",
+     "JSON-RPC methods that may be called on them; without a rule bytes pass as they are"},
 }};
 
 constexpr bool in_enum_order() {
@@ -285,7 +375,23 @@ bool is_section(std::string_view name) {
 }
 
 bool is_scalar(KeyType type) {
-  return type != kWordList && type != kPathList && type != kPlaceList && type != kEnvNames && type != kEnvMap;
+  switch (type) {
+    case kWordList:
+    case kPathList:
+    case kPlaceList:
+    case kEnvNames:
+    case kEnvMap:
+    case kNetRules:
+    case kNetGrants:
+    case kSocketGrants:
+    case kSecrets:
+    case kSocketRules:
+    case kNetBounds:
+    case kSources:
+      return false;
+    default:
+      return true;
+  }
 }
 
 bool is_settable(const KeySpec& spec) { return is_scalar(spec.type) && spec.type != kVersion && spec.type != kParent; }

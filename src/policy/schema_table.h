@@ -20,6 +20,7 @@ enum class Key : std::uint8_t {
   kDevelopment,
   kRootInCell,
   kWeaken,
+  kSecrets,
   kLimitsMode,
   kLimitsWall,
   kLimitsGrace,
@@ -40,6 +41,15 @@ enum class Key : std::uint8_t {
   kEnvPass,
   kEnvSet,
   kNetMode,
+  kNetLoopback,
+  kNetAllow,
+  kNetDeny,
+  kNetLimitsBytesIn,
+  kNetLimitsBytesOut,
+  kNetLimitsConnections,
+  kNetLimitsRate,
+  kSocketsAllow,
+  kSocketsRules,
 };
 
 enum class KeyType : std::uint8_t {
@@ -57,6 +67,13 @@ enum class KeyType : std::uint8_t {
   kDuration,   // text with a unit; min and max are milliseconds
   kEnvNames,   // names or PREFIX_*
   kEnvMap,     // names and values
+  kNetRules,   // hosts and ports: proto/net_rule.h
+  kNetGrants,  // the same; an item may be a table of host and for
+  kSocketGrants,  // absolute or ~/ paths, "*" stands for a part of a name; an item may be a table of path and for
+  kSecrets,       // tables: SecretGrant
+  kSocketRules,   // tables: SocketRule
+  kNetBounds,     // of a ceiling: rules, or "*:PORT" for every name
+  kSources,       // of a ceiling: where the values of secrets may come from
 };
 
 // What an operator's ceiling may say about a key.
@@ -67,6 +84,9 @@ enum class CeilingRule : std::uint8_t {
   kAllowed,   // a list of the words that may be used
   kPrefixes,  // directories under which every grant must lie
   kPatterns,  // environment names and PREFIX_* that may be passed
+  kNetRules,  // rules under which every rule must lie
+  kSockets,   // directories or patterns under which every socket must lie
+  kSources,   // where the values of secrets may come from
 };
 
 struct KeySpec {

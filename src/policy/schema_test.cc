@@ -22,8 +22,8 @@ using Json = nlohmann::json;
 std::set<std::string> schema_keys(const Json& schema, const std::string& prefix) {
   std::set<std::string> out;
   for (const auto& [name, property] : schema.at("properties").items()) {
-    if (prefix.empty() && property.at("type") == "object" && property.contains("properties")) {
-      out.merge(schema_keys(property, name + "."));
+    if (property.contains("type") && property.at("type") == "object" && property.contains("properties")) {
+      out.merge(schema_keys(property, prefix + name + "."));
     } else {
       out.insert(prefix + name);
     }
@@ -43,7 +43,7 @@ TEST(Schema, JsonSchemaHasExactlyTheKeysOfTheTable) {
   EXPECT_EQ(schema.at("additionalProperties"), false);
   EXPECT_EQ(schema.at("required"), Json::array({"version"}));
   EXPECT_EQ(schema_keys(schema, ""), table_keys());
-  for (const char* section : {"limits", "files", "env", "net"}) {
+  for (const char* section : {"limits", "files", "env", "net", "sockets"}) {
     EXPECT_EQ(schema.at("properties").at(section).at("additionalProperties"), false) << section;
   }
 }
@@ -51,12 +51,10 @@ TEST(Schema, JsonSchemaHasExactlyTheKeysOfTheTable) {
 TEST(Schema, JsonSchemaCarriesRangesWordsAndDescriptions) {
   const Json schema = Json::parse(policy_json_schema());
   for (const KeySpec& spec : key_table()) {
-    const std::size_t dot = spec.name.find('.');
-    const std::string name(spec.name);
-    const Json& property =
-        dot == std::string::npos
-            ? schema.at("properties").at(name)
-            : schema.at("properties").at(name.substr(0, dot)).at("properties").at(name.substr(dot + 1));
+    std::string name(spec.name);
+    std::string pointer = "/properties/";
+    for (const char c : name) pointer += c == '.' ? std::string("/properties/") : std::string(1, c);
+    const Json& property = schema.at(Json::json_pointer(pointer));
     EXPECT_EQ(property.at("description").get<std::string>().find(spec.description), 0u) << name;
     if (spec.type == KeyType::kCount) {
       EXPECT_EQ(property.at("minimum"), spec.min) << name;
@@ -65,7 +63,7 @@ TEST(Schema, JsonSchemaCarriesRangesWordsAndDescriptions) {
     if (spec.type == KeyType::kWord) {
       EXPECT_EQ(property.at("enum").size(), spec.words.size()) << name;
     }
-    if (spec.type != KeyType::kEnvMap) {
+    if (spec.type != KeyType::kEnvMap && spec.type != KeyType::kSecrets && spec.type != KeyType::kSocketRules) {
       EXPECT_EQ(property.at("examples").size(), 1u) << name;
     }
   }
@@ -73,7 +71,9 @@ TEST(Schema, JsonSchemaCarriesRangesWordsAndDescriptions) {
 
 TEST(Schema, EveryExampleOfTheTableParses) {
   for (const KeySpec& spec : key_table()) {
-    const std::string version = spec.key == Key::kVersion ? "" : "version = 1\n";
+    std::string version = spec.key == Key::kVersion ? "" : "version = 1\n";
+    if (spec.key == Key::kSecrets) version += "net.allow = [\"api.example.org:443\"]\n";
+    if (spec.key == Key::kSocketsRules) version += "sockets.allow = [\"/run/hero/*/rpc.sock\"]\n";
     const auto policy = parse_policy(fmt::format("{}{} = {}\n", version, spec.name, spec.example), "example.toml");
     EXPECT_TRUE(policy) << spec.name << ": " << policy.error().text();
   }
@@ -91,7 +91,7 @@ TEST(Schema, WordsOfTheTableAreTheWordsOfTheEnums) {
   same(Key::kBackend, BackendChoice{}, 4);
   same(Key::kTrust, Trust{}, 2);
   same(Key::kLimitsMode, LimitsMode{}, 2);
-  same(Key::kNetMode, NetMode{}, 3);
+  same(Key::kNetMode, NetMode{}, 2);
   same(Key::kWeaken, Weakening{}, 3);
 }
 
@@ -112,7 +112,7 @@ TEST(Schema, TheReferenceHasEveryKeyWithItsDescriptionAndExample) {
   for (const KeySpec& spec : key_table()) {
     EXPECT_NE(docs.find(fmt::format("### `{}`", spec.name)), std::string::npos) << spec.name;
     EXPECT_NE(docs.find(spec.description), std::string::npos) << spec.name;
-    const std::size_t dot = spec.name.find('.');
+    const std::size_t dot = spec.name.rfind('.');
     const std::string_view key = dot == std::string_view::npos ? spec.name : spec.name.substr(dot + 1);
     EXPECT_NE(docs.find(fmt::format("{} = {}", key, spec.example)), std::string::npos) << spec.name;
     if (is_settable(spec)) {
@@ -182,6 +182,20 @@ TEST(Print, ParsesBackToTheSamePolicy) {
   odd.net = NetMode::kHost;
   odd.weaken = {Weakening::kNoBackend, Weakening::kHostNetwork, Weakening::kSupplementaryGroups};
   policies.push_back(odd);
+  Policy open;
+  open.loopback = true;
+  open.net_allow = {{"*.Example.org:1-9", {}}, {"[fd00::/8]:443", Millis(600'000)}, {"api.example.org:443", Millis(0)}};
+  open.net_deny = {"x.example.org:5"};
+  open.net_limits = {Bytes{1}, mebibytes(1), 7, kibibytes(1)};
+  open.secrets = {{"A", {"api.example.org:443"}, SecretGrant::Place::kHeader, "X-Key", SecretGrant::Source::kFile,
+                   "~/key", {}},
+                  {"B", {"api.example.org:443"}, SecretGrant::Place::kQuery, "key", SecretGrant::Source::kEnv, "REAL",
+                   Millis(1)},
+                  {"C", {"api.example.org:443"}, SecretGrant::Place::kBasic, "", SecretGrant::Source::kCommand,
+                   "pass show 'x' \"y\"", {}}};
+  open.sockets = {{"/run/*/a.sock", {}}, {"~/b", Millis(60'000)}};
+  open.socket_rules = {{"/run/x/a.sock", {"log.*", "a"}, {{"tenant", "\"q\""}}}, {"~/b", {}, {}}};
+  policies.push_back(open);
   Policy many;
   for (int i = 0; i < 40; ++i) many.files.read.push_back(fmt::format("/data/a.b.c/{}", i));
   policies.push_back(many);

@@ -20,6 +20,10 @@ Result<std::vector<FoundKey>> find_keys(const TomlNode& root, std::string_view f
 // The value of version is checked, too: a file without it, or of another version, is refused.
 Status require_version(const std::vector<FoundKey>& keys, std::string_view file_name);
 
+// "a string is not a whole number", at its place.
+std::unexpected<Error> wrong_type(const KeySpec& spec, const TomlNode& node, std::string_view file_name,
+                                  std::string_view wanted);
+
 Result<Value> read_value(const KeySpec& spec, const TomlNode& node, std::string_view file_name);
 
 }  // namespace cloche
