@@ -35,6 +35,19 @@ class PolicyHandle {
   std::shared_ptr<const Policy> policy_;
 };
 
+// A credential that the guest uses and never holds: its variable has a placeholder, which the gateway replaces in
+// requests to these hosts.
+struct Secret {
+  enum class Place : std::uint8_t { kHeader, kQuery, kBasic };
+  enum class Source : std::uint8_t { kFile, kEnv, kCommand };
+  std::string name;                // the guest's variable
+  std::vector<std::string> hosts;  // "api.example.org:443", each of them allowed by allow_net
+  Place place = Place::kHeader;
+  std::string field = {};  // the header's or the parameter's name; empty for kBasic
+  Source source = Source::kFile;
+  std::string from = {};  // a path, a variable of your program, or a command for sh
+};
+
 // Starts from a preset ("untrusted", "adapter", "dev") or from TOML. Keeps its first error; build() returns it, and
 // rejects contradictions.
 class PolicyBuilder {
@@ -54,12 +67,33 @@ class PolicyBuilder {
   // `cloche diff` and `cloche apply`. Its run has a thread of its own.
   PolicyBuilder& workspace(std::string path);
   PolicyBuilder& env(std::string name, std::string value);
+  PolicyBuilder& allow_net(std::string rule);  // "api.example.org:443", "*.example.org:443", "10.1.2.0/24:5432"
+  PolicyBuilder& deny_net(std::string rule);   // wins
+  PolicyBuilder& secret(Secret secret);
+  // A unix socket of the host, or a pattern; with methods only these JSON-RPC calls, "log.*" for all that begin so.
+  PolicyBuilder& socket(std::string path);
+  PolicyBuilder& socket(std::string path, std::vector<std::string> methods);
   std::expected<PolicyHandle, std::string> build();
 
  private:
   struct State;
   PolicyBuilder();
   std::unique_ptr<State> state_;
+};
+
+// What happens on a guest's way out, as it happens. Texts may be of the guest's choosing.
+struct NetworkEvent {
+  enum class Kind : std::uint8_t { kOpened, kClosed, kCall };
+  Kind kind{};
+  std::string via;      // "direct", "proxy", "socks", "dns", "socket"
+  std::string name;     // the host's, or the socket's path
+  std::string address;  // that was dialled, or that the guest wanted
+  std::uint16_t port = 0;
+  std::string method;   // of a call
+  std::string verdict;  // "allowed", "denied", "failed"
+  std::string reason;   // the rule that allowed it, or one sentence
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
 };
 
 // Either a program (argv), or a script with its language; argv are then the script's arguments.
@@ -71,6 +105,7 @@ struct RunRequest {
   bool cancellable = false;   // you hold the handle: no wall limit unless the policy names one
   std::function<void(std::string_view)> on_stdout = {};  // live, on the supervising thread; must not block
   std::function<void(std::string_view)> on_stderr = {};
+  std::function<void(const NetworkEvent&)> on_network = {};  // the same; for policies with a way out
 };
 
 struct RunResult {

@@ -29,6 +29,10 @@ constexpr auto kRunExamples = std::to_array<Text>({
     "cloche run --policy policy.toml --report report.json script.py",
     "cloche run --workspace . -- make            # changes are a proposal: cloche diff last; cloche apply last",
     "cloche run --put in.csv:in.csv --get out.csv:out.csv script.py",
+    "cloche run --allow-net api.example.org:443 --events log.jsonl fetch.py",
+    "cloche run --allow-net api.example.org:443 "
+    "--secret name=TOKEN,host=api.example.org:443,header=Authorization,env=REAL fetch.py",
+    "cloche run --socket '/run/hero/*/rpc.sock=flow.read,log.*' client.py",
     "cloche run --tty -- bash                    # an interactive shell in a cell",
     "cloche run --outputs site --producer docs --apply make_docs.py",
 });

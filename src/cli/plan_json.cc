@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/plan_view.h"
+#include "policy/way_out.h"
 
 namespace cloche::cli {
 namespace {
@@ -40,6 +41,46 @@ Json steps_json(const Plan& plan) {
   return json;
 }
 
+Json for_json(const Lasts& lasts) { return lasts ? Json(lasts->count()) : Json(nullptr); }
+
+Json gateway_json(const PlannedGateway& gateway) {
+  const auto bytes = [](const std::optional<Bytes>& value) { return value ? Json(value->count) : Json(nullptr); };
+  const NetLimits& l = gateway.limits;
+  Json json;
+  json["allow"] = Json::array();
+  for (const NetGrant& grant : gateway.allow)
+    json["allow"].push_back({{"rule", grant.rule}, {"for_ms", for_json(grant.lasts)}});
+  json["deny"] = gateway.deny;
+  json["limits"] = {{"bytes_in", bytes(l.bytes_in)},
+                    {"bytes_out", bytes(l.bytes_out)},
+                    {"connections", l.connections ? Json(*l.connections) : Json(nullptr)},
+                    {"rate", bytes(l.rate)}};
+  json["secrets"] = Json::array();
+  for (const SecretGrant& secret : gateway.secrets) {
+    json["secrets"].push_back({{"name", secret.name},
+                               {"hosts", secret.hosts},
+                               {"place", place_key(secret.place)},
+                               {"field", secret.field},
+                               {"source", source_key(secret.source)},
+                               {"from", secret.from},
+                               {"for_ms", for_json(secret.lasts)}});
+  }
+  json["sockets"] = Json::array();
+  for (const PlannedSocket& socket : gateway.sockets) {
+    Json one = {{"path", socket.path}, {"methods", nullptr}, {"context", Json::object()}};
+    if (socket.rule) {
+      one["methods"] = socket.rule->methods;
+      for (const auto& [name, text] : socket.rule->context) one["context"][name] = text;
+    }
+    one["for_ms"] = for_json(socket.lasts);
+    json["sockets"].push_back(std::move(one));
+  }
+  json["ports"] = gateway.ports;
+  json["proxy_port"] = gateway.proxy_port;
+  json["bundle"] = gateway.bundle;
+  return json;
+}
+
 }  // namespace
 
 std::string plan_to_json(const Plan& plan) {
@@ -52,8 +93,10 @@ std::string plan_to_json(const Plan& plan) {
   json["program"] = plan.program;
   json["cwd"] = plan.cwd;
   json["env"] = Json::object();
-  for (const auto& [name, value] : plan.env) json["env"][name] = value;
+  for (const auto& [name, value] : plan.env) json["env"][name] = is_secret(plan, name) ? kPlaceholder : value;
   json["net"] = to_string(plan.net);
+  json["loopback"] = plan.loopback;
+  json["gateway"] = plan.gateway ? gateway_json(*plan.gateway) : Json(nullptr);
   json["tty"] = plan.tty;
   json["namespaces"] = plan.namespaces;
   json["inside_uid"] = plan.inside_uid;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 
+#include "policy/way_out.h"
 #include "report/paint.h"
 #include "report/text.h"
 
@@ -65,6 +67,14 @@ std::string namespaces_text(std::uint64_t bits) {
   return out.empty() ? "none of its own" : out;
 }
 
+std::string network_text(const Plan& plan) {
+  if (plan.net == NetMode::kHost) return "the host's";
+  if (plan.gateway && plan.gateway->proxy_port != 0) {
+    return fmt::format("through a gateway, proxy on port {}", plan.gateway->proxy_port);
+  }
+  return plan.loopback ? "its own loopback" : "none";
+}
+
 void head(Page& page, const Plan& plan) {
   page.raw(paint("plan", Hue::kGreen, page.colour()) + "\n");
   page.field("policy", plan.policy_name);
@@ -73,12 +83,41 @@ void head(Page& page, const Plan& plan) {
   page.raw(fmt::format("  {}  {}\n", pad("command", 10), fit(printable_command(plan.argv), 400)));
   page.field("program", plan.program);
   page.field("cwd", plan.cwd);
-  page.field("network", to_string(plan.net));
+  page.field("network", network_text(plan));
   page.field("user", fmt::format("uid {} inside{}", plan.inside_uid,
                                  plan.own_host_uid ? ", a host uid of its own outside" : ", ours outside"));
   page.field("namespaces", plan.backend == Backend::kBwrap ? "made by bwrap" : namespaces_text(plan.namespaces));
   page.field("limits", limits_text(plan));
-  for (const auto& [name, value] : plan.env) page.field("env", name + "=" + value);
+  for (const auto& [name, value] : plan.env) {
+    page.field("env", name + "=" + (is_secret(plan, name) ? kPlaceholder : value));
+  }
+}
+
+std::string for_text(const Lasts& lasts) {
+  if (!lasts) return {};
+  return lasts->count() == 0 ? ", when cloche grant gives it" : ", for " + to_text(*lasts);
+}
+
+void way_out(Page& page, const PlannedGateway& gateway) {
+  page.title("way out, through a gateway");
+  for (const NetGrant& grant : gateway.allow) page.row("allow", 10, grant.rule + for_text(grant.lasts));
+  for (const std::string& rule : gateway.deny) page.row("deny", 10, rule);
+  const NetLimits& l = gateway.limits;
+  if (l.bytes_in) page.row("limit", 10, "bytes in: " + to_text(*l.bytes_in));
+  if (l.bytes_out) page.row("limit", 10, "bytes out: " + to_text(*l.bytes_out));
+  if (l.connections) page.row("limit", 10, fmt::format("connections: {}", *l.connections));
+  if (l.rate) page.row("limit", 10, "bytes a second: " + to_text(*l.rate));
+  for (const SecretGrant& secret : gateway.secrets) {
+    page.row("secret", 10,
+             fmt::format("{} for {} in {}{}, from {} {}{}", secret.name, fmt::join(secret.hosts, ", "),
+                         place_key(secret.place), secret.field.empty() ? "" : " " + secret.field,
+                         source_key(secret.source), secret.from, for_text(secret.lasts)));
+  }
+  for (const PlannedSocket& socket : gateway.sockets) {
+    const std::string methods =
+        socket.rule ? fmt::format(", methods {}", fmt::join(socket.rule->methods, ", ")) : ", bytes as they are";
+    page.row("socket", 10, socket.path + methods + for_text(socket.lasts));
+  }
 }
 
 void steps(Page& page, const Plan& plan) {
@@ -98,6 +137,11 @@ void guarantees(Page& page, const Plan& plan) {
 }
 
 }  // namespace
+
+bool is_secret(const Plan& plan, std::string_view name) {
+  return plan.gateway &&
+         std::ranges::find(plan.gateway->secrets, name, &SecretGrant::name) != plan.gateway->secrets.end();
+}
 
 std::string render_plan(const Plan& plan, Colour colour) {
   Page page(colour);
@@ -119,6 +163,7 @@ std::string render_plan(const Plan& plan, Colour colour) {
     page.title("bwrap");
     page.raw("  " + fit(printable_command(plan.bwrap_args), 8000) + "\n");
   }
+  if (plan.gateway) way_out(page, *plan.gateway);
   steps(page, plan);
   guarantees(page, plan);
   return page.take();

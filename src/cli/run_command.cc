@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/event_log.h"
 #include "cli/file_traffic.h"
 #include "cli/report_file.h"
 #include "cli/run_options.h"
@@ -54,6 +55,7 @@ struct Beside {
   RunRecord record;
   std::optional<RunOutputs> outputs;
   std::optional<FileTraffic> files;
+  std::optional<EventLog> events;
 };
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
@@ -64,6 +66,11 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
   wiring.cancel_fd = cancel.get();
   beside.files->wire(wiring);
   wiring.on_started = [&beside] { (void)beside.record.begin(RunRecord::Need::kNone); };
+  if (beside.events) {
+    wiring.on_connection = [&beside](const Connection& of, bool opened) { beside.events->connection(of, opened); };
+    wiring.on_call = [&beside](const Call& call) { beside.events->call(call); };
+    beside.events->start(request, policy.name);
+  }
   if (!voice.json) {
     wiring.out_fd = STDOUT_FILENO;
     wiring.err_fd = STDERR_FILENO;
@@ -169,9 +176,15 @@ int run_command(Words words) {
   if (!outputs) return usage_error(outputs.error(), "run");
   ignore_broken_pipes();
 
-  Beside beside{RunRecord(args->parsed), std::move(*outputs), std::nullopt};
+  Beside beside{RunRecord(args->parsed), std::move(*outputs), std::nullopt, std::nullopt};
+  if (args->parsed.has("--events")) {
+    auto opened = EventLog::open(args->parsed.value("--events"));
+    if (!opened) return usage_error(opened.error(), "run");
+    beside.events = std::move(*opened);
+  }
   const Report report = run_or_refuse(*args, *voice, beside);
 
+  if (beside.events) beside.events->finish(report);
   RunOutputs::Done handed{exit_code(report.outcome), false};
   if (beside.outputs) handed = beside.outputs->finish(report, beside.record.record());
   int code = handed.exit_code;

@@ -43,7 +43,7 @@ constexpr auto kPolicy = std::to_array<OptionSpec>({
     {"--set",
      0,
      "KEY=VALUE",
-     "Any other key of the policy with a single value, such as net.mode=loopback",
+     "Any other key of the policy with a single value, such as net.loopback=true",
      {},
      Times::kMany},
     {"--read", 'r', "PATH", "The guest may read this file or directory", {}, Times::kMany},
@@ -53,6 +53,25 @@ constexpr auto kPolicy = std::to_array<OptionSpec>({
      'W',
      "DIR",
      "The guest may change this directory as it likes, and it stays as it is: see cloche diff and apply",
+     {},
+     Times::kMany},
+    {"--allow-net",
+     0,
+     "RULE",
+     "The guest may reach this host: api.example.org:443, *.example.org:443, 10.0.0.0/8:5432; RULE,for=10m for a while",
+     {},
+     Times::kMany},
+    {"--deny-net", 0, "RULE", "It may not reach this one, whatever is allowed", {}, Times::kMany},
+    {"--secret",
+     0,
+     "WORDS",
+     "A credential it uses and never holds: name=TOKEN,host=api.example.org:443,header=Authorization,env=REAL",
+     {},
+     Times::kMany},
+    {"--socket",
+     0,
+     "PATH[=METHODS]",
+     "It may connect to this unix socket, or call these JSON-RPC methods on it: /run/x.sock=flow.read,log.*",
      {},
      Times::kMany},
     {"--workspace-mode", 0, "MODE", "How: overlay, copy, or auto", "workspace.mode"},
@@ -81,6 +100,7 @@ constexpr auto kProgram = std::to_array<OptionSpec>({
 
 constexpr auto kOutput = std::to_array<OptionSpec>({
     {"--report", 'o', "FILE", "Writes the report as JSON, in one step, when the run is over"},
+    {"--events", 0, "FILE", "Writes what goes through the gateway as it happens, a JSON object in each line"},
     {"--json", 'j', {}, "The report (plan: the plan) as JSON on stdout; the guest's output is then only in it"},
     {"--quiet", 'q', {}, "No summary on stderr"},
     {"--verbose", 'v', {}, "The whole report with its receipt on stderr"},
@@ -175,6 +195,7 @@ Status read_lists(RunArgs& args) {
     const std::string_view name = given.spec->name;
     // Tried on a policy that is thrown away: a bad value is a mistake of the command line, wherever it would end up.
     CLOCHE_TRY(set_by_flag(scratch, given));
+    CLOCHE_TRY(read_way_out(args.way_out, given));
     auto* const list = name == "--read"        ? &args.read
                        : name == "--write"     ? &args.write
                        : name == "--exec"      ? &args.exec
@@ -261,6 +282,7 @@ Status apply_flags(Policy& policy, const RunArgs& args) {
   append(policy.workspace.path, args.workspaces);
   append(policy.env.pass, args.pass);
   for (const auto& [name, value] : args.set) policy.env.set[name] = value;
+  add_way_out(policy, args.way_out);
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
+#include "cli/way_out_options.h"
 #include "plan/host_facts.h"
 #include "plan/request.h"
 #include "policy/policy.h"
@@ -29,6 +30,7 @@ struct RunArgs {
   std::vector<std::string> artifacts;
   std::map<std::string, std::string> set;  // --env
   std::vector<std::string> pass;
+  WayOutArgs way_out;
 
   bool from_stdin() const { return !parsed.dashes && parsed.operands.front() == "-"; }
 };

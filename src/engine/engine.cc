@@ -9,6 +9,7 @@
 
 #include "engine/way_out_start.h"
 #include "host/probe.h"
+#include "host/socket_probe.h"
 #include "host/workspace_probe.h"
 #include "plan/steps.h"
 #include "sys/file.h"
@@ -37,6 +38,7 @@ void complete_facts(HostFacts& host, const Policy& policy, const std::string& ho
     const Overlay overlay = policy.workspace.mode == WorkspaceMode::kCopy ? Overlay::kUnwanted : Overlay::kWanted;
     host.workspaces.push_back(look_at_workspace(path, overlay));
   }
+  for (const SocketGrant& grant : policy.sockets) host.sockets.push_back(find_sockets(expand_home(grant.path, home)));
 }
 
 Report refusal(const Request& request, const Policy& policy, const Error& error) {

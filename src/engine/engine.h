@@ -23,7 +23,7 @@ inline constexpr const char* kSystemCeiling = "/etc/cloche/ceiling.toml";
 // Starts a plan on the tier that it names.
 Result<Cell> start_cell(const Plan& plan, const LaunchContext& context);
 
-// Looks at what only this policy makes worth looking at: a user's tasks, for tier 0; workspaces.
+// Looks at what only this policy makes worth looking at: a user's tasks, for tier 0; workspaces; sockets.
 void complete_facts(HostFacts& host, const Policy& policy, const std::string& home);
 
 // A report for a run that never started.

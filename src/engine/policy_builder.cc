@@ -10,6 +10,9 @@
 
 namespace cloche {
 
+static_assert(static_cast<int>(Secret::Place::kBasic) == static_cast<int>(SecretGrant::Place::kBasic));
+static_assert(static_cast<int>(Secret::Source::kCommand) == static_cast<int>(SecretGrant::Source::kCommand));
+
 struct PolicyBuilder::State {
   Policy policy;
   std::optional<std::string> error;
@@ -81,6 +84,38 @@ PolicyBuilder& PolicyBuilder::workspace(std::string path) {
 PolicyBuilder& PolicyBuilder::env(std::string name, std::string value) {
   state_->policy.env.set[std::move(name)] = std::move(value);
   return *this;
+}
+
+PolicyBuilder& PolicyBuilder::allow_net(std::string rule) {
+  state_->policy.net_allow.push_back({std::move(rule), {}});
+  return *this;
+}
+
+PolicyBuilder& PolicyBuilder::deny_net(std::string rule) {
+  state_->policy.net_deny.push_back(std::move(rule));
+  return *this;
+}
+
+PolicyBuilder& PolicyBuilder::secret(Secret secret) {
+  SecretGrant grant;
+  grant.name = std::move(secret.name);
+  grant.hosts = std::move(secret.hosts);
+  grant.place = static_cast<SecretGrant::Place>(secret.place);
+  grant.field = std::move(secret.field);
+  grant.source = static_cast<SecretGrant::Source>(secret.source);
+  grant.from = std::move(secret.from);
+  state_->policy.secrets.push_back(std::move(grant));
+  return *this;
+}
+
+PolicyBuilder& PolicyBuilder::socket(std::string path) {
+  state_->policy.sockets.push_back({std::move(path), {}});
+  return *this;
+}
+
+PolicyBuilder& PolicyBuilder::socket(std::string path, std::vector<std::string> methods) {
+  state_->policy.socket_rules.push_back({path, std::move(methods), {}});
+  return socket(std::move(path));
 }
 
 std::expected<PolicyHandle, std::string> PolicyBuilder::build() {

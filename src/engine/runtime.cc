@@ -18,6 +18,7 @@
 
 #include "cloche/cloche.h"
 #include "engine/engine.h"
+#include "engine/network_events.h"
 #include "engine/plan_cache.h"
 #include "engine/program.h"
 #include "engine/script.h"
@@ -169,6 +170,7 @@ RunWiring Runtime::State::wire(Job& job) const {
   wiring.stdin_fd = job.handle->input.valid() ? job.handle->input.get() : -1;
   wiring.on_out = std::move(job.request.on_stdout);
   wiring.on_err = std::move(job.request.on_stderr);
+  tell_network(wiring, std::move(job.request.on_network));
   wiring.tail_bytes = tail_bytes;
   return wiring;
 }

@@ -103,8 +103,8 @@ bool can_serve(const Plan& plan, const HostFacts& host) {
     return setting.controller == Controller::kPids || setting.controller == Controller::kMemory ||
            setting.controller == Controller::kCpuAcct;
   };
-  return plan.backend == Backend::kNamespace && !plan.gateway && plan.net == NetMode::kNone && plan.namespaces == kUsual &&
-         plan.own_host_uid == host.is_root &&
+  return plan.backend == Backend::kNamespace && !plan.gateway && plan.net == NetMode::kNone && !plan.loopback &&
+         plan.namespaces == kUsual && plan.own_host_uid == host.is_root &&
          (host.cgroup.version == CgroupFacts::Version::kV2 || std::ranges::all_of(plan.cgroup, usual_group));
 }
 
@@ -180,7 +180,9 @@ Result<Cell> Client::take_over(Reply reply) {
 Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
   cgroups_ = context.host.cgroup.version;
   std::optional<Cell> cell;
-  if (shelf_) cell = shelf_->take(context.shared, [&] { return wish_for(plan); }, context.pass_stdin);
+  if (shelf_)
+    cell = shelf_->take(
+        context.shared, [&] { return wish_for(plan); }, context.pass_stdin);
   const bool at_hand = cell.has_value();
   if (!at_hand) {
     Ask ask;

@@ -48,6 +48,15 @@ struct WorkspaceFacts {
   bool operator==(const WorkspaceFacts&) const = default;
 };
 
+// What a pattern of sockets.allow finds.
+struct SocketFacts {
+  std::string pattern;             // absolute
+  std::vector<std::string> found;  // sorted; sockets only, and no part of the path is a symbolic link
+  bool too_many = false;           // not all of them are here
+  bool operator==(const SocketFacts&) const = default;
+};
+inline constexpr std::size_t kMostSockets = 64;  // of a run
+
 struct HostFacts {
   std::string kernel = "unknown";  // uname -r
   std::uint32_t arch = 0;          // AUDIT_ARCH_*
@@ -83,6 +92,7 @@ struct HostFacts {
   bool usr_merged = true;           // /bin, /lib, ... are symlinks into /usr
   CgroupFacts cgroup;
   std::vector<WorkspaceFacts> workspaces;  // of the policy's; looked at for each run
+  std::vector<SocketFacts> sockets;        // the same
   bool operator==(const HostFacts&) const = default;
 };
 

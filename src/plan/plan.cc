@@ -97,6 +97,10 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
       line.standing = Standing::kWeakened;
       line.mechanism += "; in files.write only the size of one file";
     }
+    if (g == Guarantee::kNetwork && plan.gateway && plan.gateway->proxy_port != 0) {
+      const std::size_t rules = plan.gateway->allow.size();
+      line.mechanism += fmt::format("; gateway, {} rule{}", rules, rules == 1 ? "" : "s");
+    }
     const bool host_network = g == Guarantee::kNetwork && plan.net == NetMode::kHost;
     if (host_network) {
       line.standing = Standing::kAbsent;
@@ -139,7 +143,7 @@ void add_v1_settings(Plan& plan, std::uint64_t tasks) {
                            std::to_string(static_cast<std::uint64_t>(l.cpus * kCpuPeriodUs)), Guarantee::kCpuShare,
                            true});
   }
-  if (plan.net != NetMode::kNone) {
+  if (plan.net != NetMode::kNone || plan.loopback) {
     // What TCP buffers is counted apart; without a network there is none.
     plan.cgroup.push_back({Controller::kMemory, "memory.kmem.tcp.limit_in_bytes", std::to_string(l.memory.count),
                            Guarantee::kMemory, true});
@@ -180,7 +184,10 @@ void add_environment(Plan& plan, const Policy& policy, const Request& request) {
     auto term = request.env.find("TERM");
     env["TERM"] = term != request.env.end() ? term->second : "xterm";
   }
+  add_gateway_environment(plan, env);
   for (auto& [name, value] : select_env(policy.env, request.env)) env[name] = value;
+  // The engine puts the placeholder there.
+  for (const SecretGrant& secret : policy.secrets) env[secret.name].clear();
   // Characters are UTF-8 unless somebody says otherwise. Not LANG, for which every program that knows locales would
   // open a dozen files.
   if (!env.contains("LANG") && !env.contains("LC_ALL")) env.emplace("LC_CTYPE", "C.UTF-8");
@@ -258,6 +265,7 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
               : request.cancellable ? std::nullopt
                                     : std::optional(kDefaultWall);
   plan.net = policy.net;
+  plan.loopback = policy.loopback;
   plan.tty = request.tty;
   plan.own_host_uid = host.is_root && plan.backend != Backend::kNone;
   plan.inside_uid = plan.inside_gid = policy.root_in_cell ? 0 : 1000;
@@ -273,6 +281,7 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   }
   const StepContext context{policy, request, host, request.home};
   CLOCHE_TRY(settle_workspaces(plan, context));
+  CLOCHE_TRY(settle_gateway(plan, context));
   CLOCHE_TRY(settle_guarantees(plan, policy, host));
   add_cgroup(plan, host);
   add_environment(plan, policy, request);

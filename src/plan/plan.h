@@ -107,6 +107,7 @@ struct Plan {
   Limits limits;
   std::optional<Millis> wall;  // after N2
   NetMode net{};
+  bool loopback = false;  // the cell has one: asked for, or what the gateway is reached by
   std::optional<PlannedGateway> gateway;
   bool tty = false;
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards

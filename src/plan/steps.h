@@ -1,6 +1,7 @@
 // The steps of each backend, in the order in which init performs them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ void add_exec(Plan& plan, const std::string& cwd);
 void add_tail(Plan& plan, const StepContext& context);
 // Workspaces with what takes their changes; refused where the host cannot do it.
 Status settle_workspaces(Plan& plan, const StepContext& context);
+// The way out, and its variables; refused where the backend has none or the host lacks a socket.
+Status settle_gateway(Plan& plan, const StepContext& context);
+void add_gateway_environment(const Plan& plan, std::map<std::string, std::string>& env);
+// Files of /etc that lead to it.
+void add_gateway_files(Plan& plan);
+bool replaces_certificates(const Plan& plan);  // those of the host do not appear
+std::string hosts_text(const Plan& plan);
+// What listens in the cell: sockets while its root is built, ports when it has its network.
+void add_gateway_sockets(Plan& plan);
+void add_gateway_listeners(Plan& plan);
 bool lies_below(const std::string& path, const std::string& folder);
 std::string work_root(const Request& request);                              // "/tmp/cloche-ID", tier 0
 std::string expand_home(const std::string& path, const std::string& home);  // "~/x" → "/home/me/x"

@@ -45,11 +45,12 @@ void add_system(Plan& plan, const HostFacts& host) {
   constexpr std::uint64_t kData = wire::kReadOnly | wire::kNoExec | wire::kOptional;
   add_bind(plan, "/etc/ld.so.cache", kData);
   add_bind(plan, "/etc/alternatives", kData);
-  add_bind(plan, "/etc/ssl/certs", kData);
+  if (!replaces_certificates(plan)) add_bind(plan, "/etc/ssl/certs", kData);
   add_file(plan, "etc/passwd", passwd_text(plan));
   add_file(plan, "etc/group", group_text(plan));
-  add_file(plan, "etc/hosts", "127.0.0.1 localhost cell\n::1 localhost\n");
+  add_file(plan, "etc/hosts", hosts_text(plan));
   add_file(plan, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
+  add_gateway_files(plan);
 }
 
 void add_devices(Plan& plan) {
@@ -214,10 +215,11 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
              .serves = Guarantee::kDisk,
              .x = plan.scratch_bytes.count,
              .y = plan.scratch_inodes});
+  const std::size_t sockets = plan.gateway ? plan.gateway->sockets.size() : 0;
   add(plan, {.kind = StepKind::kNewRoot,
              .serves = Guarantee::kFileSystem,
              .x = kRootSlack + script_size,
-             .y = 256 + 16 * (plan.grants.size() + plan.workspaces.size() + context.request.puts.size())});
+             .y = 256 + 16 * (plan.grants.size() + plan.workspaces.size() + context.request.puts.size() + sockets)});
   add_system(plan, context.host);
   add_scratch(plan, context.policy);
   add_devices(plan);
@@ -227,11 +229,13 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   if (context.request.script) add_file(plan, "cell/" + context.request.script->name, context.request.script->text);
   add_grants(plan, context);
   add_puts(plan, context);
+  add_gateway_sockets(plan);
   add(plan, {.kind = StepKind::kPivot, .serves = Guarantee::kFileSystem});
   add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});
   // Late: both are made beside the steps so far.
   if (plan.net != NetMode::kHost) add(plan, {.kind = StepKind::kNetwork, .serves = Guarantee::kNetwork});
   if (plan.loopback) add(plan, {.kind = StepKind::kLoopbackUp, .serves = Guarantee::kNetwork});
+  add_gateway_listeners(plan);
   if (!plan.cgroup.empty()) add(plan, {.kind = StepKind::kCgroup, .serves = Guarantee::kPids});
   add(plan, {.kind = StepKind::kCgroupNamespace, .serves = Guarantee::kFileSystem});
   add_tail(plan, context);

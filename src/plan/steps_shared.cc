@@ -114,7 +114,7 @@ void add_rlimits(Plan& plan, const StepContext& context) {
 
 void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& rules, const std::string& probe_path) {
   const int abi = context.host.landlock_abi;
-  const bool confined_net = plan.net == NetMode::kNone;
+  const bool confined_net = plan.net == NetMode::kNone && !plan.loopback;
   plan.steps.push_back({.kind = StepKind::kGuestSession, .serves = Guarantee::kSession, .x = plan.tty ? 1ull : 0ull});
   plan.steps.push_back({.kind = StepKind::kAffinity, .serves = Guarantee::kCpuShare, .x = whole_cpus(plan.limits)});
   plan.steps.push_back({.kind = StepKind::kNoNewPrivs, .serves = Guarantee::kNoNewPrivs});
@@ -132,7 +132,7 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
     plan.steps.push_back({.kind = StepKind::kLandlockRestrict, .serves = Guarantee::kFileAccess, .a = probe_path});
   }
   filter::Options options;
-  options.inet_sockets = plan.net != NetMode::kNone;
+  options.inet_sockets = plan.net != NetMode::kNone || plan.loopback;
   // Neither a read-only mount nor Landlock judges connect(): wherever a piece of the host's file system is in reach, so
   // are the sockets in it. Pairs that a program makes for itself stay.
   options.unix_sockets = plan.tier != Tier::kProcess && plan.grants.empty();

@@ -173,11 +173,11 @@ bool source_allowed(const SecretGrant& secret, const Ceiling& ceiling) {
 Status enforce_sources(const KeySpec& spec, const Ceiling& ceiling, const SecretList& asked) {
   for (const SecretGrant& secret : asked) {
     if (source_allowed(secret, ceiling)) continue;
-    return fail(ErrorCode::kRefused, "ceiling",
-                fmt::format("{}: the policy takes {} from {} {}, which {} does not allow", spec.name,
-                            shown_text(secret.name), source_key(secret.source), shown_text(secret.from),
-                            shown_text(ceiling.name)),
-                "take the value from elsewhere, or ask the operator to name the source in the ceiling's secrets");
+    return fail(
+        ErrorCode::kRefused, "ceiling",
+        fmt::format("{}: the policy takes {} from {} {}, which {} does not allow", spec.name, shown_text(secret.name),
+                    source_key(secret.source), shown_text(secret.from), shown_text(ceiling.name)),
+        "take the value from elsewhere, or ask the operator to name the source in the ceiling's secrets");
   }
   return {};
 }

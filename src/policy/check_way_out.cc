@@ -18,26 +18,45 @@ using Found = std::optional<Contradiction>;
 
 // The gateway listens on each of them.
 constexpr std::size_t kMaxPorts = 128;
+// Who could ask another one could tell it anything.
+constexpr std::uint16_t kNameserverPort = 53;
 
 // The cell has its own, and what is mounted there cannot take a socket.
 constexpr auto kNoSockets = std::to_array<std::string_view>(
     {"/proc", "/dev", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/cell"});
 
 // What a cell has of its own, or the plan sets for the way out.
-constexpr auto kOwnVariables = std::to_array<std::string_view>(
-    {"PATH",          "HOME",          "TMPDIR",         "USER",        "LOGNAME",
-     "TERM",          "LC_CTYPE",      "HTTP_PROXY",     "http_proxy",  "HTTPS_PROXY",
-     "https_proxy",   "ALL_PROXY",     "all_proxy",      "NO_PROXY",    "no_proxy",
-     "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",
-     "PIP_CERT",      "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE"});
+constexpr auto kOwnVariables = std::to_array<std::string_view>({"PATH",
+                                                                "HOME",
+                                                                "TMPDIR",
+                                                                "USER",
+                                                                "LOGNAME",
+                                                                "TERM",
+                                                                "LC_CTYPE",
+                                                                "HTTP_PROXY",
+                                                                "http_proxy",
+                                                                "HTTPS_PROXY",
+                                                                "https_proxy",
+                                                                "ALL_PROXY",
+                                                                "all_proxy",
+                                                                "NO_PROXY",
+                                                                "no_proxy",
+                                                                "SSL_CERT_FILE",
+                                                                "CURL_CA_BUNDLE",
+                                                                "REQUESTS_CA_BUNDLE",
+                                                                "NODE_EXTRA_CA_CERTS",
+                                                                "GIT_SSL_CAINFO",
+                                                                "PIP_CERT",
+                                                                "CARGO_HTTP_CAINFO",
+                                                                "AWS_CA_BUNDLE"});
 
 Found check_host_network(const Policy& p) {
   if (p.net != NetMode::kHost) return {};
-  const Key key = p.loopback               ? Key::kNetLoopback
-                  : !p.net_allow.empty()   ? Key::kNetAllow
-                  : !p.net_deny.empty()    ? Key::kNetDeny
-                  : p.net_limits.bytes_in  ? Key::kNetLimitsBytesIn
-                  : p.net_limits.bytes_out ? Key::kNetLimitsBytesOut
+  const Key key = p.loopback                 ? Key::kNetLoopback
+                  : !p.net_allow.empty()     ? Key::kNetAllow
+                  : !p.net_deny.empty()      ? Key::kNetDeny
+                  : p.net_limits.bytes_in    ? Key::kNetLimitsBytesIn
+                  : p.net_limits.bytes_out   ? Key::kNetLimitsBytesOut
                   : p.net_limits.connections ? Key::kNetLimitsConnections
                   : p.net_limits.rate        ? Key::kNetLimitsRate
                   : !p.sockets.empty()       ? Key::kSocketsAllow
@@ -55,6 +74,13 @@ Found check_ports(const Policy& p) {
     auto rule = proto::parse_net_rule(grant.rule);
     if (rule) rules.allow.push_back(std::move(*rule));  // check_value tells what does not parse
   }
+  for (const proto::NetRule& rule : rules.allow) {
+    if (!rule.ports().contains(kNameserverPort)) continue;
+    return clash({Key::kNetAllow},
+                 fmt::format("net.allow: {} has port {}, where the cell's own nameserver is", shown_text(rule.text()),
+                             kNameserverPort),
+                 "leave the port out: names that are allowed are found without it");
+  }
   if (rules.ports(kMaxPorts)) return {};
   return clash({Key::kNetAllow}, fmt::format("net.allow: it has more than {} ports in all", kMaxPorts),
                "name the ports that the guest uses, not a range of all");
@@ -71,10 +97,10 @@ Found check_secret_name(const Policy& p, const SecretGrant& secret) {
   }
   const bool own = std::ranges::find(kOwnVariables, secret.name) != kOwnVariables.end();
   if (own || is_dangerous_env(secret.name)) {
-    return clash({Key::kSecrets},
-                 fmt::format("secrets: {} has a meaning of its own to the cell or to its programs",
-                             shown_text(secret.name)),
-                 "give the secret a variable of its own", secret.name);
+    return clash(
+        {Key::kSecrets},
+        fmt::format("secrets: {} has a meaning of its own to the cell or to its programs", shown_text(secret.name)),
+        "give the secret a variable of its own", secret.name);
   }
   return {};
 }
@@ -116,8 +142,8 @@ Found check_socket_places(const Policy& p) {
     }
   }
   // ADR 14: with a piece of the host's file system in reach, the guest has no unix sockets.
-  const bool grants = !p.files.read.empty() || !p.files.write.empty() || !p.files.exec.empty() ||
-                      !p.workspace.path.empty();
+  const bool grants =
+      !p.files.read.empty() || !p.files.write.empty() || !p.files.exec.empty() || !p.workspace.path.empty();
   if (!p.sockets.empty() && grants) {
     return clash({Key::kSocketsAllow, Key::kFilesRead, Key::kFilesWrite, Key::kFilesExec, Key::kWorkspacePath},
                  "sockets.allow: a guest that is granted files or a workspace of the host cannot use unix sockets",
@@ -134,8 +160,8 @@ Found check_socket_rules_together(const Policy& p) {
       return clash({Key::kSocketsRules}, fmt::format("sockets.rules: {} has two rules", shown_text(path)),
                    "put all methods in one rule", path);
     }
-    const bool granted = std::ranges::any_of(
-        p.sockets, [&](const SocketGrant& grant) { return pattern_covers_path(grant.path, path); });
+    const bool granted =
+        std::ranges::any_of(p.sockets, [&](const SocketGrant& grant) { return pattern_covers_path(grant.path, path); });
     if (granted) continue;
     return clash({Key::kSocketsRules, Key::kSocketsAllow},
                  fmt::format("sockets.rules: {} is not in sockets.allow", shown_text(path)),
@@ -147,8 +173,8 @@ Found check_socket_rules_together(const Policy& p) {
 }  // namespace
 
 std::optional<Contradiction> check_way_out(const Policy& policy) {
-  for (const auto rule : {check_host_network, check_ports, check_secrets_together, check_socket_places,
-                          check_socket_rules_together}) {
+  for (const auto rule :
+       {check_host_network, check_ports, check_secrets_together, check_socket_places, check_socket_rules_together}) {
     if (auto found = rule(policy)) return found;
   }
   return {};

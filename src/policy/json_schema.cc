@@ -21,7 +21,8 @@ std::string text_list(const std::string& item) {
   return fmt::format("\"type\": \"array\", \"maxItems\": {}, \"items\": {{{}}}", kMaxListItems, item);
 }
 
-constexpr const char* kRule = "\"type\": \"string\", \"pattern\": \"^([^:/]+|[0-9.]+/[0-9]+|[[].+[]]):[0-9]+(-[0-9]+)?$\"";
+constexpr const char* kRule =
+    "\"type\": \"string\", \"pattern\": \"^([^:/]+|[0-9.]+/[0-9]+|[[].+[]]):[0-9]+(-[0-9]+)?$\"";
 constexpr const char* kLease = "\"type\": \"string\", \"pattern\": \"^[0-9]+([.][0-9]+)?(ms|s|m|h)$\"";
 
 std::string host_path() {
@@ -149,9 +150,8 @@ std::string properties(const std::string& prefix, std::size_t indent) {
       continue;
     }
     section = first;
-    out += fmt::format(
-        "{}: {{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {{\n{}\n{}}}}}",
-        json_string(section), properties(prefix + std::string(section) + ".", indent + 2), margin);
+    out += fmt::format("{}: {{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {{\n{}\n{}}}}}",
+                       json_string(section), properties(prefix + std::string(section) + ".", indent + 2), margin);
   }
   return out;
 }

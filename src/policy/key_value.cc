@@ -215,7 +215,8 @@ std::string expectation(const KeySpec& spec) {
     case KeyType::kSocketGrants:
       return "list absolute or ~/ paths without \"..\", such as " + example;
     case KeyType::kSecrets:
-      return "open each with [[secrets]]: name, hosts, one of header, query and basic, one of value_file, value_env and "
+      return "open each with [[secrets]]: name, hosts, one of header, query and basic, one of value_file, value_env "
+             "and "
              "value_command";
     case KeyType::kSocketRules:
       return "open each with [[sockets.rules]]: path, methods, and context if the service wants one";

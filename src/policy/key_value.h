@@ -27,7 +27,8 @@ using SecretList = std::vector<SecretGrant>;
 using SocketRules = std::vector<SocketRule>;
 // kFlag bool; kCount, kBytes, kDuration (ms), kVersion u64; kShare double; kWord, kPath, kParent string; the lists;
 // kEnvMap map; kNetGrants, kSocketGrants, kSecrets and kSocketRules their own.
-using Value = std::variant<bool, std::uint64_t, double, std::string, TextList, TextMap, GrantList, SecretList, SocketRules>;
+using Value =
+    std::variant<bool, std::uint64_t, double, std::string, TextList, TextMap, GrantList, SecretList, SocketRules>;
 
 // Errors of this file have no step: the caller knows where the value came from (see located).
 Status check_value(const KeySpec& spec, const Value& value);

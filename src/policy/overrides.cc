@@ -18,8 +18,8 @@ const KeySpec* find_by_environment(std::string_view name) {
 }
 
 bool names_a_section(std::string_view name) {
-  for (const std::string_view prefix : {"CLOCHE_LIMITS_", "CLOCHE_FILES_", "CLOCHE_ENV_", "CLOCHE_NET_", "CLOCHE_SOCKETS_",
-                                        "CLOCHE_SECRETS"}) {
+  for (const std::string_view prefix :
+       {"CLOCHE_LIMITS_", "CLOCHE_FILES_", "CLOCHE_ENV_", "CLOCHE_NET_", "CLOCHE_SOCKETS_", "CLOCHE_SECRETS"}) {
     if (name.starts_with(prefix)) return true;
   }
   return false;

@@ -53,22 +53,22 @@ enum class Key : std::uint8_t {
 };
 
 enum class KeyType : std::uint8_t {
-  kVersion,    // the whole number 1
-  kParent,     // a preset's name or a path ending in .toml
-  kWord,       // one of a list of words
-  kWordList,   // any of them, each at most once
-  kFlag,       // true or false
-  kPath,       // one absolute path inside the cell
-  kPathList,   // absolute or ~/ paths of the host
-  kPlaceList,  // the same, or relative to the caller's directory ("." or "./x"); one text stands for a list of one
-  kCount,      // a whole number
-  kShare,      // a decimal number; min and max are hundredths
-  kBytes,      // text with a unit
-  kDuration,   // text with a unit; min and max are milliseconds
-  kEnvNames,   // names or PREFIX_*
-  kEnvMap,     // names and values
-  kNetRules,   // hosts and ports: proto/net_rule.h
-  kNetGrants,  // the same; an item may be a table of host and for
+  kVersion,       // the whole number 1
+  kParent,        // a preset's name or a path ending in .toml
+  kWord,          // one of a list of words
+  kWordList,      // any of them, each at most once
+  kFlag,          // true or false
+  kPath,          // one absolute path inside the cell
+  kPathList,      // absolute or ~/ paths of the host
+  kPlaceList,     // the same, or relative to the caller's directory ("." or "./x"); one text stands for a list of one
+  kCount,         // a whole number
+  kShare,         // a decimal number; min and max are hundredths
+  kBytes,         // text with a unit
+  kDuration,      // text with a unit; min and max are milliseconds
+  kEnvNames,      // names or PREFIX_*
+  kEnvMap,        // names and values
+  kNetRules,      // hosts and ports: proto/net_rule.h
+  kNetGrants,     // the same; an item may be a table of host and for
   kSocketGrants,  // absolute or ~/ paths, "*" stands for a part of a name; an item may be a table of path and for
   kSecrets,       // tables: SecretGrant
   kSocketRules,   // tables: SocketRule

@@ -187,12 +187,16 @@ TEST(Print, ParsesBackToTheSamePolicy) {
   open.net_allow = {{"*.Example.org:1-9", {}}, {"[fd00::/8]:443", Millis(600'000)}, {"api.example.org:443", Millis(0)}};
   open.net_deny = {"x.example.org:5"};
   open.net_limits = {Bytes{1}, mebibytes(1), 7, kibibytes(1)};
-  open.secrets = {{"A", {"api.example.org:443"}, SecretGrant::Place::kHeader, "X-Key", SecretGrant::Source::kFile,
-                   "~/key", {}},
-                  {"B", {"api.example.org:443"}, SecretGrant::Place::kQuery, "key", SecretGrant::Source::kEnv, "REAL",
-                   Millis(1)},
-                  {"C", {"api.example.org:443"}, SecretGrant::Place::kBasic, "", SecretGrant::Source::kCommand,
-                   "pass show 'x' \"y\"", {}}};
+  open.secrets = {
+      {"A", {"api.example.org:443"}, SecretGrant::Place::kHeader, "X-Key", SecretGrant::Source::kFile, "~/key", {}},
+      {"B", {"api.example.org:443"}, SecretGrant::Place::kQuery, "key", SecretGrant::Source::kEnv, "REAL", Millis(1)},
+      {"C",
+       {"api.example.org:443"},
+       SecretGrant::Place::kBasic,
+       "",
+       SecretGrant::Source::kCommand,
+       "pass show 'x' \"y\"",
+       {}}};
   open.sockets = {{"/run/*/a.sock", {}}, {"~/b", Millis(60'000)}};
   open.socket_rules = {{"/run/x/a.sock", {"log.*", "a"}, {{"tenant", "\"q\""}}}, {"~/b", {}, {}}};
   policies.push_back(open);

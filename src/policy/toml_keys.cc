@@ -52,10 +52,10 @@ Result<Value> read_whole(const KeySpec& spec, const TomlNode& node, std::string_
 
 // A grant of a file with a time: somebody relies on its end.
 std::unexpected<Error> no_lease(const KeySpec& spec, const TomlNode& item, std::string_view file_name) {
-  return fail(ErrorCode::kInvalidInput, place(file_name, item.position),
-              fmt::format("{}: a file that is open cannot be taken back, so this grant cannot end before the run",
-                          spec.name),
-              "write the path alone");
+  return fail(
+      ErrorCode::kInvalidInput, place(file_name, item.position),
+      fmt::format("{}: a file that is open cannot be taken back, so this grant cannot end before the run", spec.name),
+      "write the path alone");
 }
 
 Result<Value> read_list(const KeySpec& spec, const TomlNode& node, std::string_view file_name) {

@@ -22,9 +22,7 @@ constexpr auto kReservedHeaders = std::to_array<std::string_view>(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect",
      "accept-encoding", "proxy-authorization", "proxy-connection", "keep-alive"});
 
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 bool consists_of(std::string_view text, std::string_view punctuation) {
   return !text.empty() && std::ranges::all_of(text, [&](char c) {
@@ -137,7 +135,8 @@ Status check_socket_path(const KeySpec& spec, std::string_view path) {
 
 Status check_rule(const KeySpec& spec, const SocketRule& rule) {
   CLOCHE_TRY(check_socket_path(spec, rule.path));
-  if (rule.methods.size() > kMaxMethods) return bad_value(spec, fmt::format("{} methods are too many", rule.methods.size()));
+  if (rule.methods.size() > kMaxMethods)
+    return bad_value(spec, fmt::format("{} methods are too many", rule.methods.size()));
   for (const std::string& method : rule.methods) {
     if (is_method(method)) continue;
     return fail(ErrorCode::kInvalidInput, {}, fmt::format("sockets.rules: {} is not a method", shown_text(method)),

@@ -37,9 +37,9 @@ TEST(WayOut, H12_RulesAndTheirTimesAreRead) {
       "= \"0s\" }]\nnet.deny = [\"a.x.org:5\"]\nnet.limits = { bytes_in = \"1M\", bytes_out = \"2K\", connections = 3, "
       "rate = \"4K\" }\nnet.loopback = true");
   ASSERT_TRUE(policy) << policy.error().text();
-  EXPECT_EQ(policy->net_allow, (std::vector<NetGrant>{{"api.example.org:443", {}},
-                                                      {"*.x.org:1-9", Millis(600'000)},
-                                                      {"10.0.0.0/8:5", Millis(0)}}));
+  EXPECT_EQ(policy->net_allow,
+            (std::vector<NetGrant>{
+                {"api.example.org:443", {}}, {"*.x.org:1-9", Millis(600'000)}, {"10.0.0.0/8:5", Millis(0)}}));
   EXPECT_EQ(policy->net_deny, std::vector<std::string>{"a.x.org:5"});
   EXPECT_EQ(policy->net_limits, (NetLimits{mebibytes(1), kibibytes(2), 3, kibibytes(4)}));
   EXPECT_TRUE(policy->loopback);
@@ -48,13 +48,15 @@ TEST(WayOut, H12_RulesAndTheirTimesAreRead) {
 }
 
 TEST(WayOut, H12_ARuleThatIsNoneIsRefusedAtItsPlace) {
-  EXPECT_TRUE(says(error_in("net.allow = [\n\"a.org:443\",\n\"b.org\"]"), "policy.toml:4:1: net.allow: \"b.org\" has no port"));
+  EXPECT_TRUE(
+      says(error_in("net.allow = [\n\"a.org:443\",\n\"b.org\"]"), "policy.toml:4:1: net.allow: \"b.org\" has no port"));
   for (const char* rule : {"", ":1", "a", "https://a.org:443", "a.org:0", "a.org:65536", "a*.org:1", "*:443", "a b:1",
                            "1.2.3:4", "::1:5", "[::1]", "10.0.0.1/8:1", "a.org:9-1", "*.*.org:1", "a..org:1"}) {
     EXPECT_NE(error_in(fmt::format("net.allow = [\"{}\"]", rule)), "(accepted)") << rule;
     EXPECT_NE(error_in(fmt::format("net.deny = [\"{}\"]", rule)), "(accepted)") << rule;
   }
-  EXPECT_TRUE(says(error_in("net.allow = [5]"), "net.allow: a whole number is not a string, or a table of host and for"));
+  EXPECT_TRUE(
+      says(error_in("net.allow = [5]"), "net.allow: a whole number is not a string, or a table of host and for"));
   EXPECT_TRUE(says(error_in("net.allow = \"a:1\""), "net.allow: a string is not a list"));
   EXPECT_TRUE(says(error_in("net.allow = [{ path = \"a:1\" }]"), "unknown key \"path\"; the nearest known key is"));
   EXPECT_TRUE(says(error_in("net.allow = [{ for = \"1s\" }]"), "net.allow: host is missing"));
@@ -67,15 +69,18 @@ TEST(WayOut, H12_ARuleThatIsNoneIsRefusedAtItsPlace) {
 }
 
 TEST(WayOut, TheOldWordForTheLoopbackSaysTheNewOne) {
-  EXPECT_EQ(error_in("net.mode = \"loopback\""),
-            "policy.toml:2:12: net.mode: \"loopback\" is a key of its own; write net.loopback = true, and leave net.mode "
-            "out");
+  EXPECT_EQ(
+      error_in("net.mode = \"loopback\""),
+      "policy.toml:2:12: net.mode: \"loopback\" is a key of its own; write net.loopback = true, and leave net.mode "
+      "out");
 }
 
 TEST(WayOut, AllRulesTogetherHaveAtMost128Ports) {
-  EXPECT_EQ(error_in("net.allow = [\"a.org:1-128\", \"b.org:64-128\"]"), "(accepted)");
-  EXPECT_TRUE(says(error_in("net.allow = [\"a.org:1-100\", \"b.org:200-228\"]"), "more than 128 ports"));
-  EXPECT_TRUE(says(error_in("net.allow = [\"a.org:1-65535\"]"), "more than 128 ports"));
+  EXPECT_EQ(error_in("net.allow = [\"a.org:101-228\", \"b.org:164-228\"]"), "(accepted)");
+  EXPECT_TRUE(says(error_in("net.allow = [\"8.8.8.8:53\"]"), "port 53, where the cell's own nameserver is"));
+  EXPECT_TRUE(says(error_in("net.allow = [\"a.org:50-60\"]"), "port 53"));
+  EXPECT_TRUE(says(error_in("net.allow = [\"a.org:101-200\", \"b.org:300-328\"]"), "more than 128 ports"));
+  EXPECT_TRUE(says(error_in("net.allow = [\"a.org:54-65535\"]"), "more than 128 ports"));
 }
 
 TEST(WayOut, TheHostsNetworkLeavesNothingToGrant) {
@@ -90,9 +95,9 @@ TEST(WayOut, TheHostsNetworkLeavesNothingToGrant) {
 
 TEST(WayOut, X10_AFileCannotBeLent) {
   for (const char* key : {"files.read", "files.write", "files.exec"}) {
-    EXPECT_TRUE(says(error_in(fmt::format("{} = [{{ path = \"/srv\", for = \"10m\" }}]", key)),
-                     fmt::format("{}: a file that is open cannot be taken back, so this grant cannot end before the run",
-                                 key)));
+    EXPECT_TRUE(says(
+        error_in(fmt::format("{} = [{{ path = \"/srv\", for = \"10m\" }}]", key)),
+        fmt::format("{}: a file that is open cannot be taken back, so this grant cannot end before the run", key)));
   }
 }
 
@@ -100,7 +105,8 @@ TEST(Secrets, X9_EachPlaceAndSourceIsRead) {
   const auto policy = parsed(
       "net.allow = [\"*.example.org:443\"]\n"
       "[[secrets]]\nname = \"A\"\nhosts = [\"api.example.org:443\"]\nheader = \"X-Key\"\nvalue_file = \"/run/key\"\n"
-      "[[secrets]]\nname = \"B\"\nhosts = [\"b.example.org:443\"]\nquery = \"key\"\nvalue_env = \"REAL\"\nfor = \"5m\"\n"
+      "[[secrets]]\nname = \"B\"\nhosts = [\"b.example.org:443\"]\nquery = \"key\"\nvalue_env = \"REAL\"\nfor = "
+      "\"5m\"\n"
       "[[secrets]]\nname = \"C\"\nhosts = [\"c.example.org:443\"]\nbasic = true\nvalue_command = \"pass show x\"\n");
   ASSERT_TRUE(policy) << policy.error().text();
   using Place = SecretGrant::Place;
@@ -121,7 +127,8 @@ TEST(Secrets, X9_HaveExactlyOnePlaceAndOneSource) {
   EXPECT_TRUE(says(error_in(secret("header = \"A\"")), "nothing says where the value comes from"));
   EXPECT_TRUE(says(error_in(secret("header = \"A\"\nvalue_env = \"R\"\nvalue_file = \"/x\"")),
                    "both value_file and value_env say where the value comes from"));
-  EXPECT_TRUE(says(error_in(secret("headers = \"A\"")), "unknown key \"headers\"; the nearest known key is \"header\""));
+  EXPECT_TRUE(
+      says(error_in(secret("headers = \"A\"")), "unknown key \"headers\"; the nearest known key is \"header\""));
   EXPECT_TRUE(says(error_in(secret(std::string(kPlaced) + "\nvalue = \"hunter2\"")), "unknown key \"value\""));
   EXPECT_TRUE(says(error_in("[secrets]\nname = \"A\""), "secrets: a table is not a list"));
   EXPECT_TRUE(says(error_in("[[secrets]]\nname = \"A\""), "hosts is missing"));
@@ -132,7 +139,8 @@ TEST(Secrets, X9_GoToHostsByNameThatAreAllowed) {
   const std::string placed = kPlaced;
   EXPECT_TRUE(says(error_in(secret(placed + "\nhosts = []")), "goes to 0 hosts"));
   for (const char* host : {"*.example.net:443", "10.0.0.1:443", "[::1]:443"}) {
-    EXPECT_TRUE(says(error_in(secret(placed + fmt::format("\nhosts = [\"{}\"]", host))), "is not one host by its name"));
+    EXPECT_TRUE(
+        says(error_in(secret(placed + fmt::format("\nhosts = [\"{}\"]", host))), "is not one host by its name"));
   }
   EXPECT_EQ(error_in(secret(placed + "\nhosts = [\"a.example.net:443\"]")), "(accepted)");
   EXPECT_TRUE(says(error_in(secret(placed + "\nhosts = [\"api.example.org:80\"]")),
@@ -174,7 +182,8 @@ TEST(Secrets, X9_PlacesAndSourcesAreWellFormed) {
 }
 
 TEST(Sockets, H4_PathsAreAbsoluteAndNotTheCellsOwn) {
-  EXPECT_EQ(error_in("sockets.allow = [\"/run/hero/*/rpc.sock\", { path = \"~/x.sock\", for = \"1m\" }]"), "(accepted)");
+  EXPECT_EQ(error_in("sockets.allow = [\"/run/hero/*/rpc.sock\", { path = \"~/x.sock\", for = \"1m\" }]"),
+            "(accepted)");
   for (const char* path : {"", "run/x", "/run/../x", "/run/**/x", "/usr/x", "/proc/1/x", "/dev/log", "/etc/x", "/*/x",
                            "/", "~", "/lib*/x", "/cell/x"}) {
     EXPECT_TRUE(says(error_in(fmt::format("sockets.allow = [\"{}\"]", path)), "sockets.allow")) << path;
@@ -193,8 +202,8 @@ TEST(Sockets, C40_NeverStandBesideAPieceOfTheHostsFiles) {
 
 TEST(Sockets, H5_RulesAreForGrantedPaths) {
   const std::string allow = "sockets.allow = [\"/run/hero/*/rpc.sock\"]\n[[sockets.rules]]\n";
-  const auto policy =
-      parsed(allow + "path = \"/run/hero/a/rpc.sock\"\nmethods = [\"flow.read\", \"log.*\", \"*\"]\ncontext = { t = \"a\" }");
+  const auto policy = parsed(
+      allow + "path = \"/run/hero/a/rpc.sock\"\nmethods = [\"flow.read\", \"log.*\", \"*\"]\ncontext = { t = \"a\" }");
   ASSERT_TRUE(policy) << policy.error().text();
   EXPECT_EQ(policy->socket_rules,
             (std::vector<SocketRule>{{"/run/hero/a/rpc.sock", {"flow.read", "log.*", "*"}, {{"t", "a"}}}}));
@@ -217,7 +226,8 @@ TEST(Sockets, H5_RulesAreForGrantedPaths) {
 
 TEST(WayOut, AChildReplacesItsParentsLists) {
   const PolicyLoader loader = [](const std::string&) -> Result<std::string> {
-    return std::string("version = 1\nnet.allow = [\"a.org:1\"]\nsockets.allow = [\"/run/a\"]\nnet.limits.rate = \"1M\"");
+    return std::string(
+        "version = 1\nnet.allow = [\"a.org:1\"]\nsockets.allow = [\"/run/a\"]\nnet.limits.rate = \"1M\"");
   };
   const auto child = parse_policy("version = 1\nextends = \"p.toml\"\nnet.allow = [\"b.org:2\"]", "c.toml", loader);
   ASSERT_TRUE(child) << child.error().text();
@@ -318,8 +328,9 @@ TEST(CeilingOfTheWayOut, X9_ValuesComeFromWhereTheOperatorSays) {
   const std::string open = "net.allow = [\"*:1-65535\"]\n";
   EXPECT_EQ(verdict(from("value_file = \"/run/keys/a\""), open), "(allowed)");
   EXPECT_EQ(verdict(from("value_env = \"REAL\""), open), "(allowed)");
-  EXPECT_TRUE(says(verdict(from("value_command = \"x\""), open),
-                   "secrets: the policy takes \"TOKEN\" from value_command \"x\", which \"ceiling.toml\" does not allow"));
+  EXPECT_TRUE(
+      says(verdict(from("value_command = \"x\""), open),
+           "secrets: the policy takes \"TOKEN\" from value_command \"x\", which \"ceiling.toml\" does not allow"));
   // A value is read by us: what the guest may not read or get, it does not use either.
   EXPECT_TRUE(says(verdict(from("value_file = \"/etc/shadow\""), open + "files.read = [\"/data\"]"), "value_file"));
   EXPECT_TRUE(says(verdict(from("value_env = \"REAL\""), open + "env.pass = [\"LANG\"]"), "value_env"));

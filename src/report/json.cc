@@ -123,11 +123,52 @@ void write(JsonWriter& json, const WorkspaceChanges& changes) {
   json.end_object();
 }
 
+void write(JsonWriter& json, const Connection& connection) {
+  json.begin_object();
+  json.member("at_us", count_of(connection.at));
+  json.member("via", to_string(connection.via));
+  json.member("name", connection.name);
+  json.member("address", connection.address);
+  json.member("port", connection.port);
+  json.member("verdict", to_string(connection.verdict));
+  json.member("reason", connection.reason);
+  json.member("bytes_in", connection.bytes_in);
+  json.member("bytes_out", connection.bytes_out);
+  json.member("took_us", count_of(connection.took));
+  json.member("count", connection.count);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const Call& call) {
+  json.begin_object();
+  json.member("at_us", count_of(call.at));
+  json.member("socket", call.socket);
+  json.member("method", call.method);
+  json.member("id", call.id);
+  json.member("verdict", to_string(call.verdict));
+  json.member("reason", call.reason);
+  json.member("count", call.count);
+  json.end_object();
+}
+
 template <typename T>
 void write_all(JsonWriter& json, std::string_view key, const std::vector<T>& values) {
   json.name(key).begin_array();
   for (const T& value : values) write(json, value);
   json.end_array();
+}
+
+void write(JsonWriter& json, const NetworkUse& network) {
+  json.name("network").begin_object();
+  json.member("connections_total", network.connections_total);
+  json.member("denied_total", network.denied_total);
+  json.member("calls_total", network.calls_total);
+  json.member("calls_denied_total", network.calls_denied_total);
+  json.member("bytes_in", network.bytes_in);
+  json.member("bytes_out", network.bytes_out);
+  write_all(json, "connections", network.connections);
+  write_all(json, "calls", network.calls);
+  json.end_object();
 }
 
 }  // namespace
@@ -154,6 +195,7 @@ std::string to_json(const Report& report) {
   write_all(json, "outputs", report.outputs);
   write_all(json, "workspaces", report.workspaces);
   write_all(json, "timing", report.timing);
+  if (report.network) write(json, *report.network);
   json.end_object();
   return json.take() + "\n";
 }

@@ -157,6 +157,47 @@ Stream read_stream(const Place& at) {
   return stream;
 }
 
+Connection read_connection(const Place& at) {
+  Connection out;
+  out.at = at.at("at_us").duration<std::chrono::microseconds>();
+  out.via = at.at("via").word(via_from);
+  out.name = at.at("name").text();
+  out.address = at.at("address").text();
+  out.port = at.at("port").number<std::uint16_t>();
+  out.verdict = at.at("verdict").word(verdict_from);
+  out.reason = at.at("reason").text();
+  out.bytes_in = at.at("bytes_in").number<std::uint64_t>();
+  out.bytes_out = at.at("bytes_out").number<std::uint64_t>();
+  out.took = at.at("took_us").duration<std::chrono::microseconds>();
+  out.count = at.at("count").number<std::uint64_t>();
+  return out;
+}
+
+Call read_call(const Place& at) {
+  Call out;
+  out.at = at.at("at_us").duration<std::chrono::microseconds>();
+  out.socket = at.at("socket").text();
+  out.method = at.at("method").text();
+  out.id = at.at("id").text();
+  out.verdict = at.at("verdict").word(verdict_from);
+  out.reason = at.at("reason").text();
+  out.count = at.at("count").number<std::uint64_t>();
+  return out;
+}
+
+NetworkUse read_network(const Place& at) {
+  NetworkUse out;
+  out.connections = at.at("connections").list<Connection>(read_connection);
+  out.calls = at.at("calls").list<Call>(read_call);
+  out.connections_total = at.at("connections_total").number<std::uint64_t>();
+  out.denied_total = at.at("denied_total").number<std::uint64_t>();
+  out.calls_total = at.at("calls_total").number<std::uint64_t>();
+  out.calls_denied_total = at.at("calls_denied_total").number<std::uint64_t>();
+  out.bytes_in = at.at("bytes_in").number<std::uint64_t>();
+  out.bytes_out = at.at("bytes_out").number<std::uint64_t>();
+  return out;
+}
+
 Report read_report(const Place& at) {
   const auto text = [](const Place& place) { return place.text(); };
   Report report;
@@ -199,6 +240,7 @@ Report read_report(const Place& at) {
   report.timing = at.at("timing").list<TimingStep>([](const Place& step) {
     return TimingStep{step.at("name").text(), step.at("took_us").duration<std::chrono::microseconds>()};
   });
+  if (at.has("network")) report.network = read_network(at.at("network"));
   return report;
 }
 

@@ -30,4 +30,18 @@ std::string_view to_string(Via via) {
   return "direct";
 }
 
+std::optional<Verdict> verdict_from(std::string_view name) {
+  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+    if (to_string(static_cast<Verdict>(i)) == name) return static_cast<Verdict>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<Via> via_from(std::string_view name) {
+  for (std::size_t i = 0; i < kViaCount; ++i) {
+    if (to_string(static_cast<Via>(i)) == name) return static_cast<Via>(i);
+  }
+  return std::nullopt;
+}
+
 }  // namespace cloche

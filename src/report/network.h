@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,13 @@ enum class Verdict : std::uint8_t {
 };
 inline constexpr std::size_t kVerdictCount = 3;
 std::string_view to_string(Verdict);  // "allowed", "denied", "failed"
+std::optional<Verdict> verdict_from(std::string_view name);
 
 // How the guest asked.
 enum class Via : std::uint8_t { kDirect, kProxy, kSocks, kDns, kSocket };
 inline constexpr std::size_t kViaCount = 5;
 std::string_view to_string(Via);  // "direct", "proxy", "socks", "dns", "socket"
+std::optional<Via> via_from(std::string_view name);
 
 struct Connection {
   std::chrono::microseconds at{0};  // since the guest started

@@ -17,6 +17,8 @@ constexpr std::size_t kLabelColumns = 10;
 constexpr std::size_t kCellLines = 4;  // one long evidence must not push the rest off the screen
 constexpr std::size_t kParagraphLines = 8;
 constexpr std::size_t kTailLines = 10;
+constexpr std::size_t kNetworkLines = 12;
+constexpr std::size_t kDebugNetworkLines = 100;
 
 std::string_view mark(Standing standing) {
   switch (standing) {
@@ -158,6 +160,11 @@ std::string render(const Report& report, const RenderOptions& options) {
     page.paragraph("weakened", printable(weakening), kParagraphLines);
   }
   for (const Denial& denial : report.denials) page.paragraph("denied", denial_line(denial), kParagraphLines);
+  if (report.network) {
+    for (const std::string& line : network_lines(*report.network, debug ? kDebugNetworkLines : kNetworkLines)) {
+      page.paragraph("network", line, 2);
+    }
+  }
   for (const WorkspaceChanges& changes : report.workspaces) {
     page.paragraph("workspace", workspace_line(changes), kParagraphLines);
   }

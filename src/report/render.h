@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "report/report.h"
 
@@ -36,5 +37,9 @@ std::string sentence(const Report& report);
 std::string advice(const Report& report);
 // "DIR: 2 added, 1 changed, 0 deleted", or why nothing was kept.
 std::string workspace_line(const WorkspaceChanges& changes);
+
+// What went through the gateway, one printable line each: the sum, then what was denied, then the rest; at most so
+// many.
+std::vector<std::string> network_lines(const NetworkUse& network, std::size_t at_most);
 
 }  // namespace cloche

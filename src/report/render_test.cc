@@ -248,5 +248,40 @@ TEST(Summary, LongMessageDoesNotHideTheHint) {
   EXPECT_THAT(text, HasSubstr("cloche doctor"));
 }
 
+TEST(RenderNetwork, R8_WhatWasDeniedComesFirstAndTheRestIsBounded) {
+  NetworkUse use;
+  use.connections_total = 40;
+  use.denied_total = 1;
+  use.bytes_in = 2048;
+  for (int i = 0; i < 39; ++i) use.connections.push_back({{}, Via::kDirect, "good.org", "", 443, Verdict::kAllowed, ""});
+  use.connections.push_back({{}, Via::kProxy, "", "2001:db8::1", 25, Verdict::kDenied, "no rule allows it"});
+  use.connections.back().count = 3;
+  use.calls.push_back({{}, "/run/s", "flow.write", "1", Verdict::kDenied, "not listed"});
+  use.calls_total = use.calls_denied_total = 1;
+  const auto lines = network_lines(use, 5);
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[0], "40 connections, 1 denied, 2K in, 0 bytes out; 1 call, 1 denied");
+  EXPECT_EQ(lines[1], "denied [2001:db8::1]:25 (proxy): no rule allows it, 3 times");
+  EXPECT_EQ(lines[2], "denied call of flow.write on /run/s: not listed");
+  EXPECT_EQ(lines[3], "allowed good.org:443 (direct)");
+  EXPECT_EQ(lines[5], "and 37 more in the report");
+}
+
+TEST(RenderNetwork, X1_NothingOfAGuestsReachesTheTerminal) {
+  Report report;
+  NetworkUse use;
+  const std::string bad = "\x1b[31m\n\u202e" + std::string(100'000, 'x');
+  use.connections.push_back({{}, Via::kDns, bad, bad, 1, Verdict::kDenied, bad});
+  use.calls.push_back({{}, bad, bad, bad, Verdict::kDenied, bad});
+  use.denied_total = 1;
+  report.network = use;
+  for (const std::string& text : {render(report, {}), render_summary(report, {})}) {
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find("\u202e"), std::string::npos);
+    EXPECT_LT(text.size(), 5000u);
+    EXPECT_NE(text.find("denied"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace cloche

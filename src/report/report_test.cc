@@ -17,7 +17,7 @@ TEST(Report, X8_EveryOutcomeHasItsOwnNameAndReadsBack) {
     EXPECT_EQ(to_string(row.kind), row.name);
     EXPECT_FALSE(row.decided.empty());
   }
-  for (const char* limit : {"oom", "pids", "disk", "cpu", "wall", "output", "denied"}) {
+  for (const char* limit : {"oom", "pids", "disk", "cpu", "wall", "output", "network", "denied"}) {
     EXPECT_TRUE(names.contains(limit)) << limit;
   }
   EXPECT_EQ(outcome_kind_from("Exited"), std::nullopt);

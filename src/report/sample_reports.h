@@ -105,6 +105,26 @@ inline Report random_report(Random& random) {
   for (auto n = below(random, 4); n > 0; --n) {
     r.timing.push_back({random_text(random, 4), random_duration<microseconds>(random)});
   }
+  if (below(random, 2) == 0) {
+    NetworkUse use;
+    for (auto n = below(random, 3); n > 0; --n) {
+      use.connections.push_back(
+          {random_duration<microseconds>(random), static_cast<Via>(below(random, kViaCount)), random_text(random, 6),
+           random_text(random, 3), static_cast<std::uint16_t>(below(random, 65536)),
+           static_cast<Verdict>(below(random, kVerdictCount)), random_text(random, 6), random_count(random),
+           random_count(random), random_duration<microseconds>(random), random_count(random)});
+      use.calls.push_back({random_duration<microseconds>(random), random_text(random, 3), random_text(random, 3),
+                           random_text(random, 3), static_cast<Verdict>(below(random, kVerdictCount)),
+                           random_text(random, 3), random_count(random)});
+    }
+    use.connections_total = random_count(random);
+    use.denied_total = random_count(random);
+    use.calls_total = random_count(random);
+    use.calls_denied_total = random_count(random);
+    use.bytes_in = random_count(random);
+    use.bytes_out = random_count(random);
+    r.network = std::move(use);
+  }
   return r;
 }
 
@@ -136,6 +156,18 @@ inline Report example() {
               {"namespaces", microseconds(190)},
               {"mounts", microseconds(800)},
               {"guest", microseconds(10'001'200)}};
+  r.network = NetworkUse{{{microseconds(41'000), Via::kProxy, "api.example.org", "192.0.2.7", 443, Verdict::kAllowed,
+                           "api.example.org:443", 5120, 610, microseconds(88'000), 1},
+                          {microseconds(150'000), Via::kDns, "evil.example", "", 0, Verdict::kDenied,
+                           "no rule allows it", 0, 0, microseconds(0), 2}},
+                         {{microseconds(90'000), "/run/hero/a/rpc.sock", "flow.write", "7", Verdict::kDenied,
+                           "the method is not allowed", 1}},
+                         3,
+                         2,
+                         1,
+                         1,
+                         5120,
+                         610};
   return r;
 }
 

@@ -93,6 +93,38 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"timing[]", kObject, kAlways, "One step."},
     {"timing[].name", kText, kAlways, "Its name."},
     {"timing[].took_us", kCount, kAlways, "How long it took, in microseconds."},
+    {"network", kObject, kSometimes, "What went through the gateway; there only if the run had one."},
+    {"network.connections_total", kCount, kAlways, "Connections and look-ups that the guest tried, all of them."},
+    {"network.denied_total", kCount, kAlways, "Those of them that were denied."},
+    {"network.calls_total", kCount, kAlways, "Calls on sockets with rules."},
+    {"network.calls_denied_total", kCount, kAlways, "Those of them that were denied."},
+    {"network.bytes_in", kCount, kAlways, "Bytes that came to the guest."},
+    {"network.bytes_out", kCount, kAlways, "Bytes that it sent."},
+    {"network.connections", kList, kAlways, "The first 1000 connections."},
+    {"network.connections[]", kObject, kAlways, "One connection, or the same again and again."},
+    {"network.connections[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
+    {"network.connections[].via", kVia, kAlways,
+     "How the guest asked: `direct`, by the `proxy` or as `socks`, `dns` for a name, `socket` for a unix socket."},
+    {"network.connections[].name", kText, kAlways,
+     "The host's name, or the socket's path; empty if the guest gave an address."},
+    {"network.connections[].address", kText, kAlways, "The address that was dialled, or that the guest wanted."},
+    {"network.connections[].port", kCount, kAlways, "The port; 0 if there is none."},
+    {"network.connections[].verdict", kVerdict, kAlways,
+     "`allowed`, `denied`, or `failed`: allowed, but the other side could not be reached."},
+    {"network.connections[].reason", kText, kAlways, "The rule that allowed it, or one sentence why not."},
+    {"network.connections[].bytes_in", kCount, kAlways, "Bytes that came to the guest."},
+    {"network.connections[].bytes_out", kCount, kAlways, "Bytes that it sent."},
+    {"network.connections[].took_us", kCount, kAlways, "How long it lasted, in microseconds."},
+    {"network.connections[].count", kCount, kAlways, "How often."},
+    {"network.calls", kList, kAlways, "The first 1000 calls on sockets with rules."},
+    {"network.calls[]", kObject, kAlways, "One call, or the same again and again."},
+    {"network.calls[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
+    {"network.calls[].socket", kText, kAlways, "The socket's path."},
+    {"network.calls[].method", kText, kAlways, "The method."},
+    {"network.calls[].id", kText, kAlways, "The call's id, as JSON; empty for a notification."},
+    {"network.calls[].verdict", kVerdict, kAlways, "`allowed`, `denied` or `failed`."},
+    {"network.calls[].reason", kText, kAlways, "Why not; may be empty."},
+    {"network.calls[].count", kCount, kAlways, "How often."},
 });
 
 template <typename Rows, typename Name>
@@ -157,6 +189,12 @@ Json key_schema(const ReportKey& key) {
       break;
     case kStanding:
       for (std::size_t i = 0; i < kStandingCount; ++i) node["enum"].push_back(to_string(static_cast<Standing>(i)));
+      break;
+    case kVerdict:
+      for (std::size_t i = 0; i < kVerdictCount; ++i) node["enum"].push_back(to_string(static_cast<Verdict>(i)));
+      break;
+    case kVia:
+      for (std::size_t i = 0; i < kViaCount; ++i) node["enum"].push_back(to_string(static_cast<Via>(i)));
       break;
     case kLimit:
       for (const OutcomeInfo& row : all_outcomes()) {

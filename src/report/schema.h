@@ -22,6 +22,8 @@ enum class KeyType : std::uint8_t {
   kGuarantee,
   kStanding,
   kEncoding,
+  kVerdict,
+  kVia,
 };
 
 enum class Presence : std::uint8_t { kAlways, kSometimes };

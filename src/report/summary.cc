@@ -116,6 +116,12 @@ std::string render_summary(const Report& report, const RenderOptions& options) {
                        fit(fmt::format("{} {}", printable(first.what), printable(first.detail)), kMessageColumns),
                        more == 0 ? "" : fmt::format(", and {} more in the report", more));
   }
+  if (report.network && report.network->denied_total + report.network->calls_denied_total != 0) {
+    // The sum, and the first that was denied: often the reason why the guest failed.
+    for (const std::string& line : network_lines(*report.network, 2)) {
+      out += fmt::format("cloche: network: {}\n", fit(line, kMessageColumns));
+    }
+  }
   return out + proposals(report);
 }
 
