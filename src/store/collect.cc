@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "store/entry.h"
+#include "store/live.h"
 #include "store/lock.h"
 #include "sys/file.h"
 
@@ -140,6 +141,7 @@ class Collection {
 
 Result<Collected> collect_in(const Place& place, const Limits& limits, const GoOn& go_on, Turn turn) {
   Collected out;
+  sweep_live(place);
   auto runs = open_runs(place);
   if (!runs && runs.error().code == ErrorCode::kNotFound) return out;
   if (!runs) return std::unexpected(runs.error());

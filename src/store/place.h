@@ -1,5 +1,6 @@
 // Where runs are recorded: the state directory of one user, with a directory for each run below runs/.
 //
+//   STATE/live/ID.sock    a run that can be spoken to: live.h
 //   STATE/gc.lock         one collection at a time; its time is that of the last one
 //   STATE/runs/ID/        one run: lock; run.json and report.json from its end on; ws/, artifacts/, outputs.json of
 //   others STATE/runs/.gone-ID/  a run that is being removed; nobody but a collection looks at it
@@ -32,6 +33,9 @@ Result<Fd> open_runs(const Place& place);
 // The same, and makes what is missing. A default place is made below a directory of our own only: root with another
 // user's HOME would leave a directory there that its owner cannot use.
 Result<Fd> make_runs(const Place& place);
+// A directory beside runs/, judged as above; made, with what is missing above it, where that is asked for.
+enum class Missing { kFail, kMake };
+Result<Fd> open_beside_runs(const Place& place, const char* name, Missing missing);
 // The state directory itself, judged as above.
 Result<Fd> open_state(const Place& place);
 

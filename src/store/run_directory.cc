@@ -85,6 +85,11 @@ Status take_use(Lock& lock, Use use, const std::string& id) {
 
 }  // namespace
 
+Result<std::string> find_run_id(const Place& place, std::string_view name) {
+  CLOCHE_TRY_ASSIGN(const Fd runs, open_runs(place));
+  return complete(runs.get(), name);
+}
+
 Result<RunDirectory> find_run(const Place& place, std::string_view name, Use use) {
   CLOCHE_TRY_ASSIGN(const Fd runs, open_runs(place));
   CLOCHE_TRY_ASSIGN(std::string id, complete(runs.get(), name));

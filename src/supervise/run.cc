@@ -301,6 +301,7 @@ void Run::on_ready(int sender, std::uint32_t probe) {
   report_.lifecycle.emplace_back("run");
   if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
   if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
+  open_control();
   if (wiring_.on_started) wiring_.on_started();
 }
 
@@ -486,6 +487,7 @@ void Run::on_cell_empty() {
   if (in_pump_) in_pump_->stop();
   if (out_pump_) out_pump_->drain();
   if (err_pump_) err_pump_->drain();
+  close_control();
   if (way_out_) way_out_->finish(Clock::now());
   try_finish();
 }
