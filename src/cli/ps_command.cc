@@ -12,6 +12,7 @@
 #include "report/json_writer.h"
 #include "report/text.h"
 #include "store/listing.h"
+#include "store/live.h"
 
 namespace cloche::cli {
 namespace {
@@ -150,6 +151,7 @@ int ps_command(Words words) {
   }
   const auto place = store::find_place(read_environment());
   if (!place) return complain(place.error(), exit_code_of(place.error()));
+  store::sweep_live(*place);
   auto runs = store::list_runs(*place, store::Measure::kNo);
   if (!runs) return complain(runs.error(), exit_code_of(runs.error()));
   const bool all = parsed->has("--all");

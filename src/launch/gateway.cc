@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,13 +44,26 @@ Result<Fd> seal(const std::string& bytes) {
   return owner;
 }
 
+// The exec is told of a moment before the kernel hands the new process's files in /proc to its owner: what an ordinary
+// user is refused at first is tried again.
+Status write_first(const std::string& path, const std::string& text) {
+  constexpr Millis kSoon{2'000};
+  constexpr timespec kPause{0, 100'000};
+  const auto deadline = Clock::now() + kSoon;
+  for (;;) {
+    Status written = sys::write_checked(path, text, PROC_SUPER_MAGIC);
+    if (written || written.error().errno_value != EACCES || Clock::now() >= deadline) return written;
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
 // One uid and one gid, under the same number inside. Root's gateway may drop groups; for an ordinary user the kernel
 // wants that forbidden.
 Status write_maps(pid_t pid, const GatewayIdentity& identity) {
   const std::string proc = "/proc/" + std::to_string(pid);
   const auto line = [](std::uint32_t id) { return std::to_string(id) + " " + std::to_string(id) + " 1\n"; };
-  if (!identity.own_uid) CLOCHE_TRY(sys::write_checked(proc + "/setgroups", "deny", PROC_SUPER_MAGIC));
-  CLOCHE_TRY(sys::write_checked(proc + "/gid_map", line(identity.gid), PROC_SUPER_MAGIC));
+  if (!identity.own_uid) CLOCHE_TRY(write_first(proc + "/setgroups", "deny"));
+  CLOCHE_TRY(write_first(proc + "/gid_map", line(identity.gid)));
   return sys::write_checked(proc + "/uid_map", line(identity.uid), PROC_SUPER_MAGIC);
 }
 

@@ -17,6 +17,7 @@
 
 #include "store/book.h"
 #include "store/entry.h"
+#include "store/live.h"
 #include "store/lock.h"
 #include "sys/file.h"
 
@@ -179,12 +180,23 @@ class Collection {
 
 Result<Collected> collect_in(const Place& place, const Limits& limits, const GoOn& go_on, Turn turn) {
   Collected out;
+<<<<<<< HEAD
   auto folders = open_folders(place);
   if (!folders && folders.error().code == ErrorCode::kNotFound) return out;
   if (!folders) return std::unexpected(folders.error());
   CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(folders->state.get(), turn));
   Collection collection(*folders, go_on, out);
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(folders->runs));
+=======
+  sweep_live(place);
+  auto runs = open_runs(place);
+  if (!runs && runs.error().code == ErrorCode::kNotFound) return out;
+  if (!runs) return std::unexpected(runs.error());
+  CLOCHE_TRY_ASSIGN(const Fd state, open_state(place));
+  CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(state.get(), turn));
+  Collection collection(runs->get(), go_on, out);
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(runs->get()));
+>>>>>>> wt-lease
   collection.finish_half_removed(rubbish);
   CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(*folders, Measure::kYes));
   std::set<std::string_view> in_books;

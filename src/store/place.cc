@@ -103,6 +103,7 @@ Result<Place> find_place(const std::map<std::string, std::string>& env) {
   return place;
 }
 
+<<<<<<< HEAD
 Result<Folders> open_folders(const Place& place) {
   auto state = open_state(place);
   if (!state) return is_missing(state.error()) ? nothing_recorded(place) : std::unexpected(state.error());
@@ -125,7 +126,28 @@ Result<Fd> make_runs(const Place& place) {
   if (runs || !is_missing(runs.error())) return runs;
   if (::mkdirat(state.get(), kRuns, 0700) != 0 && errno != EEXIST) return unusable(errno, path, "could not be made");
   return open_judged(state.get(), kRuns, path);
+=======
+Result<Fd> open_state(const Place& place) { return open_judged(AT_FDCWD, place.directory, place.directory); }
+
+Result<Fd> open_beside_runs(const Place& place, const char* name, Missing missing) {
+  const bool makes = missing == Missing::kMake;
+  auto state = open_state(place);
+  if (!state && is_missing(state.error()) && makes) {
+    CLOCHE_TRY(make_state(place));
+    state = open_state(place);
+  }
+  if (!state) return is_missing(state.error()) ? nothing_recorded(place) : std::unexpected(state.error());
+  const std::string path = place.directory + "/" + name;
+  auto directory = open_judged(state->get(), name, path);
+  if (directory || !is_missing(directory.error())) return directory;
+  if (!makes) return nothing_recorded(place);
+  if (::mkdirat(state->get(), name, 0700) != 0 && errno != EEXIST) return unusable(errno, path, "could not be made");
+  return open_judged(state->get(), name, path);
+>>>>>>> wt-lease
 }
+
+Result<Fd> open_runs(const Place& place) { return open_beside_runs(place, kRuns, Missing::kFail); }
+Result<Fd> make_runs(const Place& place) { return open_beside_runs(place, kRuns, Missing::kMake); }
 
 bool is_run_id(std::string_view name) {
   constexpr std::size_t kShortest = 4;

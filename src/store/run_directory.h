@@ -49,5 +49,7 @@ class RunDirectory {
 // NAME: an id, the beginning of one (4 characters or more), or "last", the run that was started last. Fails when there
 // is none (kNotFound), several begin so, it still runs, or somebody uses it (kRefused), for which it waits 2 seconds.
 Result<RunDirectory> find_run(const Place& place, std::string_view name, Use use);
+// The whole id alone, of any run, also one that lives.
+Result<std::string> find_run_id(const Place& place, std::string_view name);
 
 }  // namespace cloche::store

@@ -14,7 +14,11 @@
 #include "plan/plan.h"
 #include "report/report.h"
 #include "report/ring.h"
+<<<<<<< HEAD
 #include "supervise/disk_watch.h"
+=======
+#include "supervise/control.h"
+>>>>>>> wt-lease
 #include "supervise/look.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
@@ -55,6 +59,9 @@ struct RunWiring {
   // Runs with a gateway: what goes out, as it happens. A connection is told when it opens and when it is over.
   std::function<void(const Connection&, bool opened)> on_connection = {};
   std::function<void(const Call&)> on_call = {};
+  std::function<void(const GrantChange&)> on_change = {};
+  // Who may grant and revoke while the guest runs.
+  std::shared_ptr<Control> control = nullptr;
   // Taken by the run, for plans with a gateway: it has been started and looked at.
   std::shared_ptr<WayOutParts> way_out = nullptr;
   bool verify = true;  // false only in tests that take a guarantee out
@@ -67,14 +74,16 @@ class Run {
   Run(Poller& poller, std::shared_ptr<const Plan> plan, RunWiring wiring, std::string id, Done done);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
+  ~Run() { close_control(); }
 
   // Takes the cell that a tier started, or the error that it gave instead.
   void begin(Result<Cell> cell, Clock::time_point asked);
   // Asks the run to end: TERM, grace, KILL. A second call kills at once.
   void cancel();
 
-  // A grant of the way out that comes or goes. `done` hears what the gateway says to it, when it does.
-  Status change(WayOut::Turn turn, const egress::Change& change, WayOut::Changed done);
+  // A grant of the way out that comes or goes, for whoever `by` names. `done` hears what the gateway says to it, when it
+  // does.
+  Status change(WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done);
 
   // When on_time() wants to be called next.
   Clock::time_point next_deadline() const;
@@ -89,6 +98,8 @@ class Run {
   bool looked_at() const { return cell_.parked && cell_.parked->seen; }
   Status watch_everything();
   Status open_way_out();
+  void open_control();  // once the guest runs
+  void close_control();
   void on_listener(const wire::Message& message, Fd socket);
   void on_gateway_problem(const Error& error);
   void on_control();
@@ -149,6 +160,7 @@ class Run {
   std::unique_ptr<OutputPump> err_pump_;
   std::unique_ptr<InputPump> in_pump_;
   std::unique_ptr<WayOut> way_out_;
+  std::shared_ptr<Control> control_;  // while it is open
   Fd terminal_;  // the master of the cell's own pty
   Fd scratch_;
   std::optional<DiskWatch> disk_;

@@ -151,6 +151,7 @@ void Run::finish() {
   pidfd_watch_.reset();
   control_watch_.reset();
   terminal_.reset();
+  close_control();
   wiring_.way_out.reset();  // if no cell came of it
   if (way_out_) {
     way_out_->close();

@@ -74,17 +74,18 @@ Status WayOut::serve() {
   if (!std::ranges::all_of(expected_, &Listener::there)) {
     return fail(ErrorCode::kInternal, "gateway", "init did not open all that the plan has");
   }
+  served_ = Clock::now();
   send({.kind = Kind::kServe});
   return {};
 }
 
-Status WayOut::change(Turn turn, const egress::Change& change, Changed done) {
+Status WayOut::change(Turn turn, const egress::Change& change, std::string by, Changed done) {
   if (finishing_ || finished_) return fail(ErrorCode::kNotFound, "gateway", "the run is over");
   if (changes_.size() >= kMaxChanges) {
     return fail(ErrorCode::kRefused, "gateway", "too many changes wait for an answer", "try again in a moment");
   }
   const std::uint64_t serial = ++serial_;
-  changes_.emplace(serial, std::move(done));
+  changes_.emplace(serial, Asked{turn, change, std::move(by), std::move(done)});
   send({.kind = turn == Turn::kGrant ? Kind::kGrant : Kind::kRevoke, .serial = serial}, encode(change));
   return {};
 }
@@ -105,8 +106,8 @@ void WayOut::close() {
   queue_.clear();
   parts_.gateway.process = {};
   parts_.sockets.clear();
-  for (auto& [serial, done] : std::exchange(changes_, {})) {
-    if (done) done("the run is over");
+  for (auto& [serial, asked] : std::exchange(changes_, {})) {
+    if (asked.done) asked.done("the run is over");
   }
 }
 
@@ -174,12 +175,10 @@ void WayOut::handle(const egress::Framed& message) {
       if (!is_limit(message.payload)) return end_with("the gateway names a limit that there is not");
       if (events_.on_limit) events_.on_limit(std::string(message.payload));
       return;
-    case Kind::kChanged: {
-      auto asked = changes_.extract(message.head.serial);
-      if (asked.empty()) return end_with("the gateway answers what was not asked");
-      if (asked.mapped()) asked.mapped()(printable(message.payload.substr(0, kMaxSentence)));
-      return;
-    }
+    case Kind::kChanged:
+      return on_changed(message);
+    case Kind::kEnded:
+      return on_ended(message);
     case Kind::kFinished:
       if (!finishing_) return end_with("the gateway ended before the run did");
       complete_ = true;
@@ -212,6 +211,31 @@ void WayOut::note_call(const egress::Framed& message) {
   if (call->verdict == Verdict::kDenied) add(record_.calls_denied_total, call->count);
   if (record_.calls.size() < kMaxReportedCalls) record_.calls.push_back(*call);
   if (events_.on_call) events_.on_call(*call);
+}
+
+void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by) {
+  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - served_);
+  const GrantChange made{at, turn, std::string(to_string(change.what)), change.text, std::move(by)};
+  if (record_.changes.size() < kMaxReportedChanges) record_.changes.push_back(made);
+  if (events_.on_change) events_.on_change(made);
+}
+
+void WayOut::on_changed(const egress::Framed& message) {
+  auto found = changes_.extract(message.head.serial);
+  if (found.empty()) return end_with("the gateway answers what was not asked");
+  Asked& asked = found.mapped();
+  const std::string problem = printable(message.payload.substr(0, kMaxSentence));
+  if (problem.empty()) {
+    const bool granted = asked.turn == Turn::kGrant;
+    note_change(granted ? GrantChange::Turn::kGranted : GrantChange::Turn::kRevoked, asked.change, std::move(asked.by));
+  }
+  if (asked.done) asked.done(problem);
+}
+
+void WayOut::on_ended(const egress::Framed& message) {
+  const auto change = egress::decode_change(message.payload);
+  if (!change) return end_with("the gateway's record of a lease cannot be read");
+  note_change(GrantChange::Turn::kEnded, *change, "lease");
 }
 
 // Only what the plan has, by the descriptor that was opened when the run began.

@@ -21,7 +21,7 @@ def as_ordinary_user(arguments):
     case, _, cloche, init = arguments
     with tempfile.TemporaryDirectory(prefix="cloche-integration-") as folder:
         os.chmod(folder, 0o755)
-        beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "propose")]
+        beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "cloche-gateway", "propose")]
         helpers = [os.path.join(os.path.dirname(__file__), name) for name in ("cell.py", "keeper_case.py", "workspace_case.py")]
         for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
             shutil.copy(path, folder)
