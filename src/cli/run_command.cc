@@ -129,11 +129,8 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   auto files = FileTraffic::prepare(args, policy, *wanted, beside.record);
   if (!files) return refusal(*wanted, policy, files.error());
   beside.files = std::move(*files);
-<<<<<<< HEAD
   if (!policy.workspace.path.empty()) wanted->run_directory = canonical_place(beside.record.record()->path());
-=======
   beside.control = make_control(args, policy, env, wanted->id);
->>>>>>> wt-lease
   auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, beside);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }

@@ -180,23 +180,13 @@ class Collection {
 
 Result<Collected> collect_in(const Place& place, const Limits& limits, const GoOn& go_on, Turn turn) {
   Collected out;
-<<<<<<< HEAD
+  sweep_live(place);
   auto folders = open_folders(place);
   if (!folders && folders.error().code == ErrorCode::kNotFound) return out;
   if (!folders) return std::unexpected(folders.error());
   CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(folders->state.get(), turn));
   Collection collection(*folders, go_on, out);
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(folders->runs));
-=======
-  sweep_live(place);
-  auto runs = open_runs(place);
-  if (!runs && runs.error().code == ErrorCode::kNotFound) return out;
-  if (!runs) return std::unexpected(runs.error());
-  CLOCHE_TRY_ASSIGN(const Fd state, open_state(place));
-  CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(state.get(), turn));
-  Collection collection(runs->get(), go_on, out);
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(runs->get()));
->>>>>>> wt-lease
   collection.finish_half_removed(rubbish);
   CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(*folders, Measure::kYes));
   std::set<std::string_view> in_books;
@@ -252,7 +242,7 @@ Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& 
 }
 
 void collect_if_due(const Place& place, const std::map<std::string, std::string>& env) {
-  struct stat st{};
+  struct stat st {};
   if (::lstat((place.directory + "/" + kGcLock).c_str(), &st) == 0) {
     const auto last = std::chrono::system_clock::from_time_t(st.st_mtime);
     const auto now = std::chrono::system_clock::now();
@@ -263,7 +253,8 @@ void collect_if_due(const Place& place, const std::map<std::string, std::string>
   const auto limits = automatic_limits(env);
   if (!limits) return;
   const auto deadline = Clock::now() + kBudget;
-  (void)collect_in(place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, Turn::kAtOnce);
+  (void)collect_in(
+      place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, Turn::kAtOnce);
 }
 
 }  // namespace cloche::store

@@ -29,7 +29,7 @@ std::unexpected<Error> unusable(int error, const std::string& path, const char* 
 }
 
 Status judge(int directory, const std::string& path) {
-  struct stat st{};
+  struct stat st {};
   if (::fstat(directory, &st) != 0) return unusable(errno, path, "could not be inspected");
   if (st.st_uid == ::geteuid() && (st.st_mode & 022) == 0) return {};
   return fail(ErrorCode::kRefused, kStep, shown_text(path) + " is not this user's own, or others may write to it",
@@ -48,11 +48,19 @@ Result<Fd> open_state(const Place& place) { return open_judged(AT_FDCWD, place.d
 
 bool is_missing(const Error& error) { return error.errno_value == ENOENT; }
 
+Result<Fd> make_in_state(const Fd& state, const Place& place, const char* name) {
+  const std::string path = place.directory + "/" + name;
+  auto directory = open_judged(state.get(), name, path);
+  if (directory || !is_missing(directory.error())) return directory;
+  if (::mkdirat(state.get(), name, 0700) != 0 && errno != EEXIST) return unusable(errno, path, "could not be made");
+  return open_judged(state.get(), name, path);
+}
+
 // mkdir -p with 0700, and nothing below somebody else's directory unless the user named the place.
 Status make_missing(const Place& place) {
   std::vector<std::string> missing;
   std::string path = place.directory;
-  struct stat st{};
+  struct stat st {};
   while (::stat(path.c_str(), &st) != 0) {
     if (errno != ENOENT) return unusable(errno, path, "could not be inspected");
     missing.push_back(path);
@@ -103,7 +111,6 @@ Result<Place> find_place(const std::map<std::string, std::string>& env) {
   return place;
 }
 
-<<<<<<< HEAD
 Result<Folders> open_folders(const Place& place) {
   auto state = open_state(place);
   if (!state) return is_missing(state.error()) ? nothing_recorded(place) : std::unexpected(state.error());
@@ -121,33 +128,17 @@ Result<Fd> make_state(const Place& place) {
 
 Result<Fd> make_runs(const Place& place) {
   CLOCHE_TRY_ASSIGN(const Fd state, make_state(place));
-  const std::string path = place.directory + "/" + kRuns;
-  auto runs = open_judged(state.get(), kRuns, path);
-  if (runs || !is_missing(runs.error())) return runs;
-  if (::mkdirat(state.get(), kRuns, 0700) != 0 && errno != EEXIST) return unusable(errno, path, "could not be made");
-  return open_judged(state.get(), kRuns, path);
-=======
-Result<Fd> open_state(const Place& place) { return open_judged(AT_FDCWD, place.directory, place.directory); }
-
-Result<Fd> open_beside_runs(const Place& place, const char* name, Missing missing) {
-  const bool makes = missing == Missing::kMake;
-  auto state = open_state(place);
-  if (!state && is_missing(state.error()) && makes) {
-    CLOCHE_TRY(make_state(place));
-    state = open_state(place);
-  }
-  if (!state) return is_missing(state.error()) ? nothing_recorded(place) : std::unexpected(state.error());
-  const std::string path = place.directory + "/" + name;
-  auto directory = open_judged(state->get(), name, path);
-  if (directory || !is_missing(directory.error())) return directory;
-  if (!makes) return nothing_recorded(place);
-  if (::mkdirat(state->get(), name, 0700) != 0 && errno != EEXIST) return unusable(errno, path, "could not be made");
-  return open_judged(state->get(), name, path);
->>>>>>> wt-lease
+  return make_in_state(state, place, kRuns);
 }
 
-Result<Fd> open_runs(const Place& place) { return open_beside_runs(place, kRuns, Missing::kFail); }
-Result<Fd> make_runs(const Place& place) { return open_beside_runs(place, kRuns, Missing::kMake); }
+Result<Fd> open_beside_runs(const Place& place, const char* name, Missing missing) {
+  auto state = missing == Missing::kMake ? make_state(place) : open_state(place);
+  if (!state) return is_missing(state.error()) ? nothing_recorded(place) : std::unexpected(state.error());
+  if (missing == Missing::kMake) return make_in_state(*state, place, name);
+  auto directory = open_judged(state->get(), name, place.directory + "/" + name);
+  if (!directory && is_missing(directory.error())) return nothing_recorded(place);
+  return directory;
+}
 
 bool is_run_id(std::string_view name) {
   constexpr std::size_t kShortest = 4;

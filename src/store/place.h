@@ -1,17 +1,11 @@
 // Where runs are recorded: the state directory of one user.
 //
-<<<<<<< HEAD
+//   STATE/live/ID.sock     a run that can be spoken to: live.h
 //   STATE/gc.lock          one collection at a time; its time is that of the last one
 //   STATE/book, book-*     runs that keep nothing but their report, many in each (book.h)
 //   STATE/runs/ID/         a run that keeps something: lock; run.json and report.json from its end on; ws/, artifacts/,
 //                          outputs.json of others
 //   STATE/runs/.gone-ID/   a run that is being removed; nobody but a collection looks at it
-=======
-//   STATE/live/ID.sock    a run that can be spoken to: live.h
-//   STATE/gc.lock         one collection at a time; its time is that of the last one
-//   STATE/runs/ID/        one run: lock; run.json and report.json from its end on; ws/, artifacts/, outputs.json of
-//   others STATE/runs/.gone-ID/  a run that is being removed; nobody but a collection looks at it
->>>>>>> wt-lease
 //
 // A policy may grant a guest a directory that this one lies in. So everything here is read as a stranger's: opened by
 // descriptors, never through a link, bounded, and judged before it is used.
@@ -49,14 +43,9 @@ Result<Folders> open_folders(const Place& place);
 Result<Fd> make_state(const Place& place);
 // The directory of all runs that have one, in the same way.
 Result<Fd> make_runs(const Place& place);
-<<<<<<< HEAD
-=======
 // A directory beside runs/, judged as above; made, with what is missing above it, where that is asked for.
 enum class Missing { kFail, kMake };
 Result<Fd> open_beside_runs(const Place& place, const char* name, Missing missing);
-// The state directory itself, judged as above.
-Result<Fd> open_state(const Place& place);
->>>>>>> wt-lease
 
 // Whether a name is that of a run: 4 to 32 of a-z and 0-9. Whatever else lies in runs/ is not ours to touch.
 bool is_run_id(std::string_view name);

@@ -91,7 +91,6 @@ Status take_use(Lock& lock, Use use, const std::string& id) {
 
 }  // namespace
 
-<<<<<<< HEAD
 Result<RunDirectory> RunDirectory::in_a_book(int state, const std::string& id) {
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> books, book_names(state));
   for (const std::string& name : books) {
@@ -103,11 +102,11 @@ Result<RunDirectory> RunDirectory::in_a_book(int state, const std::string& id) {
     return RunDirectory(id, Entry{run->file, std::string(book->report_of(*run))});
   }
   return no_such_run(id);
-=======
+}
+
 Result<std::string> find_run_id(const Place& place, std::string_view name) {
-  CLOCHE_TRY_ASSIGN(const Fd runs, open_runs(place));
-  return complete(runs.get(), name);
->>>>>>> wt-lease
+  CLOCHE_TRY_ASSIGN(const Folders folders, open_folders(place));
+  return complete(folders, name);
 }
 
 Result<RunDirectory> find_run(const Place& place, std::string_view name, Use use) {

@@ -309,11 +309,8 @@ void Run::start_guest() {
   report_.lifecycle.emplace_back("run");
   if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
   if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
-<<<<<<< HEAD
   if (disk_) disk_->start(started_at_);
-=======
   open_control();
->>>>>>> wt-lease
   if (wiring_.on_started) wiring_.on_started();
 }
 
@@ -466,48 +463,4 @@ void Run::on_time(Clock::time_point now) {
   }
 }
 
-<<<<<<< HEAD
-=======
-void Run::on_init_ended() {
-  if (init_ended_) return;
-  on_control();  // its last words come before its end
-  if (init_ended_) return;
-  // Out of epoll before it is closed: a child of another run holds a copy of it until its exec, so closing alone would
-  // leave it registered, with an address that is gone.
-  pidfd_watch_.set_events(0);
-  auto status = try_reap(cell_.process);
-  if (status && !*status) {
-    pidfd_watch_.set_events(EPOLLIN);
-    return;
-  }
-  cell_.cgroup.kill();
-  on_cell_empty();
-}
-
-void Run::on_cell_empty() {
-  if (init_ended_) return;
-  init_ended_ = true;
-  timeline_.until("reap", Clock::now());
-  cell_.stdio.clear();  // if it never got them: nobody else will write there
-  pidfd_watch_.reset();
-  control_watch_.reset();
-  cancel_watch_.reset();
-  if (wiring_.cancel_fd >= 0) {
-    auto watch = poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); });
-    if (watch) cancel_watch_ = std::move(*watch);
-  }
-  oom_watch_.reset();
-  wall_deadline_ = grace_deadline_ = prepare_deadline_ = cpu_check_ = rekill_ = Clock::time_point::max();
-  if (started_) report_.usage.wall = std::chrono::duration_cast<Millis>(Clock::now() - started_at_);
-  state_ = State::kFlushing;
-  report_.lifecycle.emplace_back("drain");
-  if (in_pump_) in_pump_->stop();
-  if (out_pump_) out_pump_->drain();
-  if (err_pump_) err_pump_->drain();
-  close_control();
-  if (way_out_) way_out_->finish(Clock::now());
-  try_finish();
-}
-
->>>>>>> wt-lease
 }  // namespace cloche

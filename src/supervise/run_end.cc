@@ -63,6 +63,7 @@ void Run::on_cell_empty() {
   if (in_pump_) in_pump_->stop();
   if (out_pump_) out_pump_->drain();
   if (err_pump_) err_pump_->drain();
+  close_control();
   if (way_out_) way_out_->finish(Clock::now());
   // What a fast writer left counts, too. A run that ended for another reason is not looked at any more.
   if (disk_ && (cause_set_ || !started_)) disk_->stop();

@@ -44,8 +44,10 @@ void Run::on_gateway_problem(const Error& error) {
 void Run::open_control() {
   if (!way_out_ || !wiring_.control) return;
   control_ = wiring_.control;
-  control_->open(poller_, [this](WayOut::Turn turn, const egress::Change& change, std::string by,
-                                 WayOut::Changed done) { return this->change(turn, change, std::move(by), std::move(done)); });
+  control_->open(poller_,
+                 [this](WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done) {
+                   return this->change(turn, change, std::move(by), std::move(done));
+                 });
 }
 
 void Run::close_control() {
