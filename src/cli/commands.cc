@@ -50,9 +50,10 @@ constexpr auto kPolicyExamples = std::to_array<Text>({
     "cloche policy show untrusted > policy.toml  # a file to start from",
     "cloche policy check policy.toml --ceiling ceiling.toml",
 });
-constexpr auto kReportUsages = std::to_array<Text>({"report show FILE", "report schema"});
+constexpr auto kReportUsages = std::to_array<Text>({"report show FILE|RUN", "report schema"});
 constexpr auto kReportExamples = std::to_array<Text>({
     "cloche run --report report.json script.py; cloche report show report.json",
+    "cloche run script.py; cloche report show last",
 });
 constexpr auto kKeeperUsages = std::to_array<Text>(
     {"keeper start [--blank N] [--parked N] [--idle DURATION]", "keeper status [--json]", "keeper stop"});
@@ -185,9 +186,11 @@ constexpr Text kArtifactsText =
     "Exit code: 0; 2 wrong command line; 125 cloche failed; 126 no such run, or a file is in the way.";
 
 constexpr Text kGrantText =
-    "Grants a host, a socket or a secret to a run that lives, until its end or for a while; what is granted already gets "
+    "Grants a host, a socket or a secret to a run that lives, until its end or for a while; what is granted already "
+    "gets "
     "a new end. A host is a rule as in net.allow, and its ports must be among those that the run was started with; a "
-    "socket or a secret must be listed in its policy. for = \"0s\" lists what is to be granted later. Nothing is granted "
+    "socket or a secret must be listed in its policy. for = \"0s\" lists what is to be granted later. Nothing is "
+    "granted "
     "that the ceilings of the run's start, or the operator's of today, do not allow. Only the run's own user and root "
     "may ask. RUN is an id, the beginning of one, or last.\n"
     "Exit code: 0 granted; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, or "
@@ -230,7 +233,9 @@ struct Book {
        "a policy is wrong or over the ceiling.",
        policy, kPolicyExamples, policy_command},
       {"report", "show a report for people, or its schema", kReportUsages,
-       "Renders a report that `run --report` or `run --json` wrote.", report, kReportExamples, report_command},
+       "Renders a report that `run --report` or `run --json` wrote, or that of a recorded run: its id, the beginning "
+       "of one, or last.",
+       report, kReportExamples, report_command},
       {"keeper", "keep cells ready, so that runs start faster", kKeeperUsages,
        "A keeper is a small resident process of your own user that prepares cells ahead; `cloche run` uses a running "
        "one by itself and starts none. Each cell serves one run. It holds what a run holds, under the same limits, and "

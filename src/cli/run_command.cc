@@ -92,7 +92,6 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
 Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
-  const Environment env = read_environment();
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
                 : args.parsed.has("--preset") ? args.parsed.value("--preset")
@@ -107,6 +106,8 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   auto cancel = cancel_signals();
   if (!cancel) return refusal(request, policy, cancel.error());
   HeadStart head = begin_early(*keeper);
+  // From here on the first process is on its way, and what takes time is done beside it.
+  const Environment env = read_environment();
   auto made = make_policy(args, env);
   if (!made) return refusal(request, policy, made.error());
   policy = std::move(*made);
@@ -119,14 +120,16 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   if (!id) return refusal(*wanted, policy, id.error());
   wanted->id = std::move(*id);
   beside.record.arm(env, wanted->id, policy);
-  if (beside.outputs && beside.outputs->needs_record()) {
-    if (auto begun = beside.record.begin(RunRecord::Need::kMust); !begun) {
+  if (beside.outputs) {
+    const auto need = beside.outputs->needs_record() ? RunRecord::Need::kMust : RunRecord::Need::kMay;
+    if (auto begun = beside.record.begin(need); !begun) {
       return refusal(*wanted, policy, begun.error());
     }
   }
   auto files = FileTraffic::prepare(args, policy, *wanted, beside.record);
   if (!files) return refusal(*wanted, policy, files.error());
   beside.files = std::move(*files);
+  if (!policy.workspace.path.empty()) wanted->run_directory = canonical_place(beside.record.record()->path());
   beside.control = make_control(args, policy, env, wanted->id);
   auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, beside);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());

@@ -31,7 +31,7 @@ enum class Kind : std::uint32_t {
   kCall,        // payload: Call
   kDial,        // number: index of the socket, serial: to be answered with
   kDialed,      // serial, error: errno, or the descriptor comes with it
-  kLimit,       // payload: the limit's name; the run is to end
+  kLimit,       // payload: the limit, "net.limits.bytes_in"; the run is to end
   kGrant,       // payload: Change; answered by kChanged with the same serial
   kRevoke,
   kChanged,  // serial; payload: empty, or one sentence why not

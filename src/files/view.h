@@ -26,6 +26,7 @@ struct View {
   // When the copy was complete; the guest began in a later tick: what it touched in the same one would look as if it
   // had not been touched. Not used for an overlay.
   timespec made{};
+  std::uint32_t keep = 0;            // of proposal.h: what the policy granted
   std::vector<std::string> covered;  // paths below where something else was mounted; never a change
 };
 

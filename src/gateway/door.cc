@@ -108,7 +108,7 @@ Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Ta
 }
 
 Task<void> refuse_http(Stream& client, std::string reason) {
-  const std::string reply = proto::http_reply({.status = 403, .text = "cloche: " + reason});
+  const std::string reply = proto::http_reply({.status = 403, .text = std::move(reason)});
   co_await say_and_close(client, reply);
 }
 

@@ -22,7 +22,7 @@ Task<void> serve_connect(Shared& shared, Stream& client, Target target, std::str
   auto server = co_await reach(shared, flow, target);
   if (!server) {
     const int status = flow.record.verdict == Verdict::kDenied ? 403 : 502;
-    const std::string reply = proto::http_reply({.status = status, .text = "cloche: " + flow.record.reason});
+    const std::string reply = proto::http_reply({.status = status, .text = flow.record.reason});
     co_await client.write_all(reply, Clock::now() + kToAsk);
     client.end_of_writing();
   } else {

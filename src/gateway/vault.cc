@@ -17,7 +17,7 @@
 namespace cloche::gateway {
 namespace {
 
-proto::HttpError stopped(std::string reason) { return {.status = 403, .text = "cloche: " + std::move(reason)}; }
+proto::HttpError stopped(std::string reason) { return {.status = 403, .text = std::move(reason)}; }
 
 }  // namespace
 
@@ -161,7 +161,7 @@ std::optional<proto::HttpError> SecretWatcher::request_body(std::string& payload
 std::optional<proto::HttpError> SecretWatcher::response_head(proto::HttpResponseHead& head) {
   if (!state_) return std::nullopt;
   if (const Status plain = check_plain_bytes(head); !plain) {
-    return proto::HttpError{.status = 502, .text = "cloche: " + plain.error().message};
+    return proto::HttpError{.status = 502, .text = plain.error().message};
   }
   scrub_head(state_->secrets, head);
   return std::nullopt;

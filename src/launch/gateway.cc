@@ -82,6 +82,11 @@ Status limit(pid_t pid) {
   return {};
 }
 
+Error ended_early() {
+  return {ErrorCode::kSystem, kStep, 0, "the gateway ended before it was ready",
+          "reinstall Cloche: cloche-gateway must be of the same version"};
+}
+
 Status send_settings(const Fd& control, egress::Settings& settings) {
   std::string bytes = encode(settings);
   auto memfd = bytes.size() <= egress::kMaxSettings
@@ -93,18 +98,15 @@ Status send_settings(const Fd& control, egress::Settings& settings) {
   return sys::send_bytes(control.get(), message.data(), message.size(), {memfd->get()});
 }
 
-Error ended_early() {
-  return {ErrorCode::kSystem, kStep, 0, "the gateway ended before it was ready",
-          "reinstall Cloche: cloche-gateway must be of the same version"};
-}
-
 // Its first word: that it is confined, or why not.
 Result<std::string> await_confined(Spawned& process) {
   const auto deadline = Clock::now() + kPatience;
   std::string bytes(sizeof(egress::Head) + egress::kMaxPayload + 1, '\0');
   for (;;) {
     const auto left = std::chrono::duration_cast<Millis>(deadline - Clock::now()).count();
-    if (left <= 0) return fail(ErrorCode::kSystem, kStep, "the gateway was not ready in time", "the host may be overloaded: try again");
+    if (left <= 0)
+      return fail(ErrorCode::kSystem, kStep, "the gateway was not ready in time",
+                  "the host may be overloaded: try again");
     pollfd ready{process.control.get(), POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(left)) < 0 && errno != EINTR) return fail_errno(errno, kStep, "poll failed");
     CLOCHE_TRY_ASSIGN(std::optional<sys::Received> received,
@@ -132,6 +134,11 @@ Result<std::string> await_confined(Spawned& process) {
   }
 }
 
+bool has_ended(const Spawned& process) {
+  pollfd ended{process.pidfd.get(), POLLIN, 0};
+  return ::poll(&ended, 1, 0) > 0;
+}
+
 Result<Gateway> start(const std::string& program, const GatewayIdentity& identity, egress::Settings& settings) {
   if (::access(program.c_str(), X_OK) != 0) {
     return std::unexpected(Error{ErrorCode::kRefused, kStep, errno, program + " cannot be executed",
@@ -155,9 +162,13 @@ Result<Gateway> start(const std::string& program, const GatewayIdentity& identit
   if (own.own_uid) own.uid = own.gid = kGuestUidBase + static_cast<std::uint32_t>(out.process.pid);
   out.uid = own.uid;
   settings.uid = own.own_uid ? own.uid : 0;
-  CLOCHE_TRY(limit(out.process.pid));
-  CLOCHE_TRY(write_maps(out.process.pid, own));
-  CLOCHE_TRY(send_settings(out.process.control, settings));
+  Status ready = limit(out.process.pid);
+  if (ready) ready = write_maps(out.process.pid, own);
+  if (ready) ready = send_settings(out.process.control, settings);
+  // Of one that is gone, its last word says more than what could not be done to it.
+  if (!ready && ready.error().errno_value != EPIPE && !has_ended(out.process)) {
+    return std::unexpected(ready.error());
+  }
   CLOCHE_TRY_ASSIGN(out.authority, await_confined(out.process));
   return out;
 }

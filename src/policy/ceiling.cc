@@ -32,6 +32,8 @@ std::optional<Value> bound_of(const Ceiling& ceiling, Key key) {
     case Key::kWorkspacePath:
       // A workspace is read, whatever becomes of the changes: a ceiling over reading holds for it, too.
       return bound_of(ceiling, Key::kFilesRead);
+    case Key::kWorkspaceKeep:
+      return TextList{};
     case Key::kDevelopment:
       return false;
     case Key::kBackend:

@@ -11,6 +11,7 @@
 namespace cloche::store {
 
 Result<std::string> read_in(int directory, const char* name, std::size_t limit) {
+  if (directory < 0) return std::unexpected(Error{ErrorCode::kNotFound, name, ENOENT, "could not be opened", {}});
   const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.valid()) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem;

@@ -134,9 +134,8 @@ Result<std::vector<std::string>> live_names(int live) {
 std::size_t sweep_live(int live) {
   const auto names = entries(live);
   if (!names) return 0;
-  return static_cast<std::size_t>(std::ranges::count_if(*names, [&](const std::string& name) {
-    return is_left(live, name) && ::unlinkat(live, name.c_str(), 0) == 0;
-  }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      *names, [&](const std::string& name) { return is_left(live, name) && ::unlinkat(live, name.c_str(), 0) == 0; }));
 }
 
 void sweep_live(const Place& place) {

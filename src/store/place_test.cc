@@ -42,7 +42,7 @@ TEST_F(PlaceTest, RefusesADirectoryThatOthersMayWriteTo) {
   EXPECT_EQ(make_runs(place_).error().code, ErrorCode::kRefused);
   ASSERT_EQ(::chmod(place_.directory.c_str(), 0700), 0);
   ASSERT_EQ(::chmod((place_.directory + "/runs").c_str(), 0702), 0);
-  EXPECT_EQ(open_runs(place_).error().code, ErrorCode::kRefused);
+  EXPECT_EQ(open_folders(place_).error().code, ErrorCode::kRefused);
 }
 
 TEST_F(PlaceTest, RefusesLinks) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -14,11 +15,12 @@
 #include "report/report.h"
 #include "report/ring.h"
 #include "supervise/control.h"
+#include "supervise/disk_watch.h"
 #include "supervise/look.h"
-#include "sys/poller.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
 #include "supervise/way_out.h"
+#include "sys/poller.h"
 
 namespace cloche {
 
@@ -38,7 +40,12 @@ struct RunWiring {
   bool repeats = false;                    // the plan may be used again
   std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
   // When the guest is gone: what it wrote. For plans that keep it.
-  std::function<void(Fd scratch, std::uint64_t copied_at)> on_scratch = {};
+  struct Remains {
+    Fd scratch;
+    WorkDirectory disk;           // with the changes to workspaces, if they are there; removed with this
+    std::uint64_t copied_at = 0;  // when copies were complete, in the clock of file times
+  };
+  std::function<void(Remains)> on_scratch = {};
   // The guest starts in a later tick of the clock that files get their times from: so what others change after the
   // guest has read it has a later time than this.
   std::optional<timespec> not_before = {};
@@ -82,6 +89,7 @@ class Run {
   const std::string& id() const { return report_.id; }
 
  private:
+  static constexpr Millis kPrepareLimit{30'000};
   enum class State { kPreparing, kRunning, kTerminating, kKilling, kFlushing, kDone };
 
   bool looked_at() const { return cell_.parked && cell_.parked->seen; }
@@ -95,6 +103,7 @@ class Run {
   void on_init_ended();
   void on_cell_empty();
   void on_ready(int sender, std::uint32_t probe);
+  void start_guest();
   void on_terminal(Fd master);
   void on_failed(int step, int error);
   void on_exited(const wire::Message& message);
@@ -107,6 +116,8 @@ class Run {
   void terminate();
   void kill_now();
   void check_cpu(Clock::time_point now);
+  Status begin_disk_watch(int guest);
+  void check_disk(Clock::time_point now);
   void settle_outcome();
   void try_finish();
   void finish();
@@ -149,6 +160,7 @@ class Run {
   std::shared_ptr<Control> control_;  // while it is open
   Fd terminal_;  // the master of the cell's own pty
   Fd scratch_;
+  std::optional<DiskWatch> disk_;
   std::uint64_t copied_at_ = 0;
   Poller::Watch control_watch_;
   Poller::Watch pidfd_watch_;

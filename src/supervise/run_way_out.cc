@@ -14,7 +14,7 @@ Status Run::open_way_out() {
   events.on_call = std::move(wiring_.on_call);
   events.on_change = std::move(wiring_.on_change);
   events.on_limit = [this](const std::string& name) {
-    set_cause(OutcomeKind::kNetwork, fmt::format("the limit net.limits.{} was hit", name));
+    set_cause(OutcomeKind::kNetwork, fmt::format("the limit {} was hit", name));
     kill_now();
   };
   events.on_problem = [this](const Error& error) { on_gateway_problem(error); };
@@ -27,7 +27,8 @@ Status Run::open_way_out() {
 void Run::on_listener(const wire::Message& message, Fd socket) {
   // Before there is a guest: what comes later is not init's word alone.
   if (state_ != State::kPreparing || !way_out_) return;
-  if (Status added = way_out_->add_listener(static_cast<std::uint32_t>(message.number), message.amount, std::move(socket));
+  if (Status added =
+          way_out_->add_listener(static_cast<std::uint32_t>(message.number), message.amount, std::move(socket));
       !added) {
     fail_run(added.error());
     kill_now();
@@ -43,8 +44,10 @@ void Run::on_gateway_problem(const Error& error) {
 void Run::open_control() {
   if (!way_out_ || !wiring_.control) return;
   control_ = wiring_.control;
-  control_->open(poller_, [this](WayOut::Turn turn, const egress::Change& change, std::string by,
-                                 WayOut::Changed done) { return this->change(turn, change, std::move(by), std::move(done)); });
+  control_->open(poller_,
+                 [this](WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done) {
+                   return this->change(turn, change, std::move(by), std::move(done));
+                 });
 }
 
 void Run::close_control() {

@@ -35,7 +35,8 @@ void add(std::uint64_t& total, std::uint64_t more) {
 }
 
 bool is_limit(std::string_view name) {
-  return name == "bytes_in" || name == "bytes_out" || name == "connections" || name == "rate";
+  return name == "net.limits.bytes_in" || name == "net.limits.bytes_out" || name == "net.limits.connections" ||
+         name == "net.limits.rate";
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ Status WayOut::add_listener(std::uint32_t kind, std::uint64_t which, Fd socket) 
   const auto wanted = std::ranges::find_if(expected_, [&](const Listener& one) {
     return !one.there && static_cast<std::uint32_t>(one.kind) == kind && one.which == which;
   });
-  if (wanted == expected_.end()) return fail(ErrorCode::kInternal, "gateway", "init opened what the plan does not have");
+  if (wanted == expected_.end())
+    return fail(ErrorCode::kInternal, "gateway", "init opened what the plan does not have");
   CLOCHE_TRY(check_listener(wanted->kind, which, socket.get()));
   wanted->there = true;
   send({.kind = Kind::kListener, .what = kind, .number = static_cast<std::uint32_t>(which)}, {}, std::move(socket));
@@ -130,7 +132,8 @@ void WayOut::end_with(std::string message) {
   const bool wanted = finishing_;
   close();
   if (!wanted && events_.on_problem) {
-    events_.on_problem({ErrorCode::kSystem, "gateway", 0, std::move(message), "please report this as a defect of cloche"});
+    events_.on_problem(
+        {ErrorCode::kSystem, "gateway", 0, std::move(message), "please report this as a defect of cloche"});
   }
   if (events_.on_finished) events_.on_finished();
 }

@@ -181,9 +181,9 @@ TEST_F(WayOutTest, TheRecordIsBounded) {
 
 TEST_F(WayOutTest, ALimitIsNamed) {
   open();
-  say({.kind = Kind::kLimit}, "bytes_out");
+  say({.kind = Kind::kLimit}, "net.limits.bytes_out");
   turn();
-  EXPECT_EQ(limit_, "bytes_out");
+  EXPECT_EQ(limit_, "net.limits.bytes_out");
   say({.kind = Kind::kLimit}, "\x1b[2Jsomething else");
   turn();
   EXPECT_FALSE(problem_.empty());
