@@ -13,8 +13,8 @@ namespace cloche {
 class Control {
  public:
   // `by`: who asks, for the report. `done` hears the gateway's answer, unless this fails at once.
-  using Ask = std::function<Status(WayOut::Turn turn, const egress::Change& change, std::string by,
-                                   WayOut::Changed done)>;
+  using Ask =
+      std::function<Status(WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done)>;
 
   virtual ~Control() = default;
   virtual void open(Poller& poller, Ask ask) = 0;

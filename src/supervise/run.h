@@ -78,8 +78,8 @@ class Run {
   // Asks the run to end: TERM, grace, KILL. A second call kills at once.
   void cancel();
 
-  // A grant of the way out that comes or goes, for whoever `by` names. `done` hears what the gateway says to it, when it
-  // does.
+  // A grant of the way out that comes or goes, for whoever `by` names. `done` hears what the gateway says to it, when
+  // it does.
   Status change(WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done);
 
   // When on_time() wants to be called next.
@@ -158,7 +158,7 @@ class Run {
   std::unique_ptr<InputPump> in_pump_;
   std::unique_ptr<WayOut> way_out_;
   std::shared_ptr<Control> control_;  // while it is open
-  Fd terminal_;  // the master of the cell's own pty
+  Fd terminal_;                       // the master of the cell's own pty
   Fd scratch_;
   std::optional<DiskWatch> disk_;
   std::uint64_t copied_at_ = 0;
