@@ -115,15 +115,15 @@ package main
 import ("fmt"; "io"; "net"; "os"; "strings"; "time")
 
 func main() {
-	host, path, _ := strings.Cut(strings.TrimPrefix(os.Args[1], "http://"), "/")
-	where := host
-	if _, _, err := net.SplitHostPort(host); err != nil { where += ":80" }
-	conn, err := net.DialTimeout("tcp", where, 15 * time.Second)
-	if err != nil { fmt.Fprintln(os.Stderr, err); os.Exit(1) }
-	fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path, host)
-	text, _ := io.ReadAll(conn)
-	os.Stdout.Write(text)
-	if !strings.HasPrefix(string(text), "HTTP/1.1 200 ") { os.Exit(1) }
+  host, path, _ := strings.Cut(strings.TrimPrefix(os.Args[1], "http://"), "/")
+  where := host
+  if _, _, err := net.SplitHostPort(host); err != nil { where += ":80" }
+  conn, err := net.DialTimeout("tcp", where, 15 * time.Second)
+  if err != nil { fmt.Fprintln(os.Stderr, err); os.Exit(1) }
+  fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path, host)
+  text, _ := io.ReadAll(conn)
+  os.Stdout.Write(text)
+  if !strings.HasPrefix(string(text), "HTTP/1.1 200 ") { os.Exit(1) }
 }
 """
 

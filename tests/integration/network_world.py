@@ -147,9 +147,10 @@ class World:
         writer.write(b"220 hello\r\n")
         await self.echo(arrival, reader, writer)
 
-    async def swallow(self, arrival, reader, _):
+    async def swallow(self, arrival, reader, writer):
         while data := await reader.read(65536):
             arrival.data += data
+            writer.write(b"taken")
 
     async def ask_again(self, arrival, reader, writer):
         """TLS that always asks for a second greeting: it wants a curve that no client offers a key for at first."""
@@ -180,6 +181,8 @@ class World:
             else:
                 arrival.data += await reader.readexactly(int(fields.get("content-length", "0")))
             await self.reply(arrival, head.decode("latin-1").split(" ")[1], writer)
+            if "close" in fields.get("connection", ""):
+                return
 
     async def take_chunks(self, arrival, reader):
         while True:
