@@ -63,14 +63,25 @@ class World:
         self.zone = {}  # name: addresses, or what gives them when it is asked
         self.asked = []
         self.arrived = []
+        self.servers = []
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
         asyncio.run_coroutine_threadsafe(self.serve(), self.loop).result(20)
 
     def close(self):
+        asyncio.run_coroutine_threadsafe(self.end(), self.loop).result(20)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(20)
+        self.loop.close()
+
+    async def end(self):
+        for server in self.servers:
+            server.close()
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     def forget(self):
         self.asked.clear()
@@ -91,7 +102,8 @@ class World:
             await self.listen(port, talk)
         self.tls.sni_callback = self.note_name
         await self.listen(HTTPS, self.http, ssl=self.tls)
-        await self.loop.create_datagram_endpoint(lambda: Datagrams(self), local_addr=(NAMESERVER, 53))
+        datagrams, _ = await self.loop.create_datagram_endpoint(lambda: Datagrams(self), local_addr=(NAMESERVER, 53))
+        self.servers.append(datagrams)
 
     async def listen(self, port, talk, **more):
         where = (NAMESERVER, port) if port == 53 else ("::", port)
@@ -111,7 +123,7 @@ class World:
             finally:
                 writer.close()
 
-        await asyncio.start_server(serve, sock=listener, limit=1 << 20, **more)
+        self.servers.append(await asyncio.start_server(serve, sock=listener, limit=1 << 20, **more))
 
     def note_name(self, tls, name, _):
         tls.wanted_name = name
