@@ -65,6 +65,7 @@ class NetworkCase(CellCase):
 
     def setUp(self):
         super().setUp()
+        self.errors = b""
         self.world.forget()
         self.world.zone.clear()
         self.world.zone.update({"allowed.test": ["93.184.216.10"], "other.test": ["93.184.216.11"],
@@ -80,6 +81,7 @@ class NetworkCase(CellCase):
                                        PRELUDE + code + END)
         self.assertEqual(report["outcome"]["kind"], "exited", report["outcome"])
         self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.errors = done.stderr
         return json.loads(done.stdout), report
 
     def assert_denied(self, report, **wanted):

@@ -196,3 +196,25 @@ class NetworkHttpTest(NetworkCase):
         results, _ = self.send({"fields": request}, [("proxy", 0)])
         self.assertIn("hello from", results["fields / proxy"])
         self.assertNotIn(b"c2VjcmV0", self.world.bytes_at())
+
+    def test_other_protocols(self):
+        """WebSocket may follow; HTTP/2 may not, whatever the server says."""
+        fields = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {}\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+        asks = {name: f"GET /switch/{name} HTTP/1.1\r\nHost: allowed.test\r\n{fields.format(name)}\r\n" for name in ("websocket", "h2c")}
+        code = f"""
+def switch(request):
+    with socket.create_connection(("allowed.test", 80)) as s:
+        s.sendall(request.encode())
+        head = read_all(s, b"\\r\\n\\r\\n")
+        if b" 101 " not in head: return head + read_all(s)
+        s.sendall(b"\\x81\\x02frame after;")
+        return head + read_all(s, b"after;")
+for key, request in json.loads({json.dumps(json.dumps(asks))}).items():
+    attempt(key, switch, request)
+"""
+        results, _ = self.guest(code, ("allowed.test:80",))
+        self.assertRegex(results["websocket"], r"(?s)\AHTTP/1.1 101 .*\x81\x02frame after;\Z")
+        self.assertRegex(results["h2c"], r"\AHTTP/1.1 502 ")
+        self.assertIn(b"Upgrade: websocket", self.world.bytes_at())
+        self.assertNotIn(b"Upgrade: h2c", self.world.bytes_at())
+        self.assertNotIn(b"HTTP2-Settings:", self.world.bytes_at())

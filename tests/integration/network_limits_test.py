@@ -159,6 +159,44 @@ for number in range(20):
         self.assertEqual((report["network"]["connections_total"], report["network"]["denied_total"]), (1000, 0))
         self.assertLessEqual(len(report["network"]["connections"]), 1000)
 
+    def test_much_arrives_whole(self):
+        code = r"""
+import hashlib
+data = bytes(range(256)) * 16384
+def both_ways(where):
+    import threading
+    with socket.create_connection(where) as s:
+        sender = threading.Thread(target=lambda: (s.sendall(data), s.shutdown(socket.SHUT_WR)))
+        sender.start()
+        got = read_all(s)
+        sender.join()
+        return got == data
+attempt("name", both_ways, ("allowed.test", 9000))
+attempt("address", both_ways, ("93.184.216.20", 9000))
+def fetch(s, target):
+    with s:
+        s.sendall(get("allowed.test", target))
+        return len(read_all(s).split(b"\r\n\r\n", 1)[1])
+attempt("http", fetch, socket.create_connection(("allowed.test", 80)), "/big/8000000")
+attempt("proxy", fetch, socket.create_connection(PROXY), "http://allowed.test/big/8000000")
+attempt("tunnel", fetch, tunnel("allowed.test:80"), "/big/8000000")
+"""
+        results, report = self.guest(code, ("allowed.test:80", f"allowed.test:{ECHO}", f"93.184.216.20:{ECHO}"))
+        self.assertEqual(results, {"name": True, "address": True, "http": 8000000, "proxy": 8000000, "tunnel": 8000000})
+        counts = [(c["bytes_in"], c["bytes_out"]) for c in report["network"]["connections"] if c["port"] == ECHO]
+        self.assertEqual(counts, [(4 * MIB, 4 * MIB)] * 2)
+        self.assertGreater(report["network"]["bytes_in"], 24000000 + 8 * MIB)
+
+    def test_the_report_is_bounded(self):
+        code = """
+for number in range(1500):
+    attempt("x", say, ("93.184.%d.%d" % (100 + number // 250, number % 250), 80), get("x"))
+"""
+        _, report = self.guest(code, ("allowed.test:80",))
+        self.assertEqual((report["network"]["connections_total"], report["network"]["denied_total"]), (1500, 1500))
+        self.assertEqual(len(report["network"]["connections"]), 1000)
+        self.assertEqual(self.world.arrived, [])
+
     def test_events(self):
         path = self.path("events")
         code = 'attempt("a", say, ("allowed.test", 80), get("allowed.test"))\nattempt("b", say, ("93.184.216.11", 80), get("x"))\n'

@@ -61,6 +61,8 @@ class World:
         os.mkdir(self.files)
         self.authority, self.tls = make_certificates(folder)
         self.zone = {}  # name: addresses, or what gives them when it is asked
+        self.truncated = set()  # names whose answers need a stream
+        self.forged = set()  # names for which others answer first
         self.asked = []
         self.arrived = []
         self.servers = []
@@ -134,12 +136,28 @@ class World:
         name, kind, end = read_question(message)
         self.asked.append((name.lower(), TYPES.get(kind, kind), transport))
         found = self.zone.get(name.lower())
-        addresses = found() if callable(found) and kind == 1 else [] if callable(found) else found or []
+        addresses = found() if callable(found) and kind == 1 else [] if callable(found) else found
+        if name.lower() in self.truncated and transport == "udp":
+            return message[:2] + struct.pack(">HHHHH", 0x8380, 1, 0, 0, 0) + message[12:end]
+        return self.reply_with(message, addresses, kind, end)
+
+    @staticmethod
+    def reply_with(message, addresses, kind, end):
         family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
-        packed = [socket.inet_pton(family, a) for a in addresses if family and (":" in a) == (kind == 28)]
-        head = message[:2] + struct.pack(">HHHHH", 0x8180 if found is not None else 0x8183, 1, len(packed), 0, 0)
+        packed = [socket.inet_pton(family, a) for a in addresses or [] if family and (":" in a) == (kind == 28)]
+        head = message[:2] + struct.pack(">HHHHH", 0x8183 if addresses is None else 0x8180, 1, len(packed), 0, 0)
         records = [b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, 0, len(p)) + p for p in packed]
         return head + message[12:end] + b"".join(records)
+
+    def forgeries(self, message):
+        """What somebody beside the way would send first: another number, another question, no answer at all."""
+        name, kind, end = read_question(message)
+        if name.lower() not in self.forged:
+            return []
+        false = self.reply_with(message, ["93.184.216.66"], kind, end)
+        other = bytearray(false)
+        other[13] ^= 1  # the name's first letter
+        return [bytes([false[0] ^ 1]) + false[1:], bytes(other), false[:2] + message[2:4] + false[4:], false[:-3], b"\0", b"\xff" * 600]
 
     async def dns_stream(self, _, reader, writer):
         while True:
@@ -192,7 +210,13 @@ class World:
                 await self.take_chunks(arrival, reader)
             else:
                 arrival.data += await reader.readexactly(int(fields.get("content-length", "0")))
-            await self.reply(arrival, head.decode("latin-1").split(" ")[1], writer)
+            path = head.decode("latin-1").split(" ")[1]
+            if path.startswith("/switch/"):
+                protocol = path.removeprefix("/switch/").encode()
+                writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + b"\r\n\r\n")
+                await self.echo(arrival, reader, writer)
+                return
+            await self.reply(arrival, path, writer)
             if "close" in fields.get("connection", ""):
                 return
 
@@ -227,4 +251,5 @@ class Datagrams(asyncio.DatagramProtocol):
         self.transport = transport
 
     def datagram_received(self, data, addr):
-        self.transport.sendto(self.world.answer(data, "udp"), addr)
+        for message in (*self.world.forgeries(data), self.world.answer(data, "udp")):
+            self.transport.sendto(message, addr)
