@@ -128,7 +128,7 @@ func main() {
 """
 
 
-class NetworkClientsTest(NetworkCase):
+class NetworkClients(NetworkCase):
     def setUp(self):
         super().setUp()
         for number, name in enumerate(("a.wild.test", "b.a.wild.test", "wild.test", "no.wild.test")):

@@ -56,7 +56,7 @@ def greet(data, by="direct", step=0):
 ALERT = "15030300020231"  # fatal, access denied
 
 
-class NetworkHostileTest(NetworkCase):
+class NetworkHostile(NetworkCase):
     def test_tls_greetings(self):
         code = TLS_CODE + r"""
 good = hello("allowed.test")

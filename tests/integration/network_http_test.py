@@ -112,7 +112,7 @@ for by, step in json.loads(WAYS):
 """
 
 
-class NetworkHttpTest(NetworkCase):
+class NetworkHttp(NetworkCase):
     def send(self, cases, ways, allow=("allowed.test:80",)):
         texts = f"WAYS = {json.dumps(json.dumps(ways))}\nCASES = {json.dumps(json.dumps(cases))}\n"
         return self.guest(texts + SEND, allow)

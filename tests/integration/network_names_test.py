@@ -29,7 +29,7 @@ def say_dns(server, message):
 """
 
 
-class NetworkNamesTest(NetworkCase):
+class NetworkNames(NetworkCase):
     def test_denied_names_leave_by_no_way(self):
         long = ".".join(["x" * 63] * 3)
         code = DNS_CODE + f"""
