@@ -11,6 +11,35 @@ from network_world import ECHO
 
 MIB = 1 << 20
 
+# Asks for much on many connections and reads none of it; greets and goes; asks for names and sends datagrams at once.
+FLOOD = r"""
+import time
+held = []
+for number in range(200):
+    for where in (("allowed.test", 80), PROXY):
+        s = socket.create_connection(where)
+        s.sendall(get("allowed.test", "http://allowed.test/big/4000000"))
+        held.append(s)
+half = b"GET /" + b"x" * 7000
+for number in range(300):
+    s = socket.create_connection(("allowed.test", 80))
+    s.sendall(half if number % 3 else b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc" + b"q" * 9000)
+    held.append(s)
+for number in range(500):
+    socket.create_connection(("allowed.test", 80)).close()
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    for number in range(20000):
+        try:
+            s.sendto(b"\0\7\1\0\0\1\0\0\0\0\0\0\5x%04d\4test\0\0\1\0\1" % (number % 10000), ("127.0.0.1", 53))
+            s.sendto(b"x", ("93.184.216.11", 1000 + number))
+        except OSError:
+            pass
+print("flooded", flush=True)
+sys.stdin.read(1)
+for s in held: s.close()
+attempt("after", say, ("allowed.test", 80), get("allowed.test"))
+print(results["after"].splitlines()[-1])
+"""
 READ_ALL = r"""
 s = socket.create_connection((HOST, 80))
 s.sendall(b"GET /big/60000000 HTTP/1.1\r\nHost: " + HOST.encode() + b"\r\n\r\n")
@@ -159,6 +188,22 @@ for number in range(20):
             report = json.load(file)
         self.assertEqual((report["network"]["connections_total"], report["network"]["denied_total"]), (1000, 0))
         self.assertLessEqual(len(report["network"]["connections"]), 1000)
+
+    def test_floods(self):
+        path = self.path("report.json")
+        process = self.start("--wall", "60s", "--files", "4096", "-i", "--report", path, *self.rules(("allowed.test:80",)), "--",
+                             "/usr/bin/python3", "-c", PRELUDE + FLOOD)
+        self.assertEqual(process.stdout.readline(), b"flooded\n")
+        gateway, = gateways_of(process.pid)
+        if not os.environ.get("SANITIZED"):
+            self.assertLess(int(status_of(gateway)["VmHWM"][0]), 200 * 1024)
+            self.assertLess(int(status_of(process.pid)["VmHWM"][0]), 200 * 1024)
+        out, err = process.communicate(b"x", timeout=TIMEOUT)
+        self.assertEqual(out, b"hello from 93.184.216.10:80/\n", err)
+        with open(path, encoding="ascii") as file:
+            report = json.load(file)
+        self.assertEqual(len(report["network"]["connections"]), 1000)
+        self.assertEqual({a.address for a in self.world.arrived}, {"93.184.216.10"})
 
     def test_much_arrives_whole(self):
         code = r"""
