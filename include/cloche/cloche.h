@@ -10,6 +10,7 @@
 // thread. Needs the C++23 standard library and nothing else.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -83,15 +84,16 @@ class PolicyBuilder {
 
 // What happens on a guest's way out, as it happens. Texts may be of the guest's choosing.
 struct NetworkEvent {
-  enum class Kind : std::uint8_t { kOpened, kClosed, kCall };
+  // The last three: a grant that came, was taken back, or whose time was over.
+  enum class Kind : std::uint8_t { kOpened, kClosed, kCall, kGranted, kRevoked, kEnded };
   Kind kind{};
-  std::string via;      // "direct", "proxy", "socks", "dns", "socket"
-  std::string name;     // the host's, or the socket's path
+  std::string via;      // "direct", "proxy", "socks", "dns", "socket"; of a grant "host", "socket", "secret"
+  std::string name;     // the host's, or the socket's path; of a grant its rule, path or name
   std::string address;  // that was dialled, or that the guest wanted
   std::uint16_t port = 0;
   std::string method;   // of a call
   std::string verdict;  // "allowed", "denied", "failed"
-  std::string reason;   // the rule that allowed it, or one sentence
+  std::string reason;   // the rule that allowed it, or one sentence; of a grant who asked
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 };
@@ -121,12 +123,25 @@ struct RunResult {
   bool ok() const { return outcome == "exited" && exit_code == 0; }
 };
 
+// What a live run may be granted, or lose again: a host by a rule whose port the policy has already, and a socket or a
+// secret that it lists. Policies name what may come later with for = "0s".
+struct LiveGrant {
+  enum class Kind : std::uint8_t { kHost, kSocket, kSecret };
+  Kind kind = Kind::kHost;
+  std::string text;                    // the rule, the path or the name
+  std::chrono::milliseconds lasts{0};  // 0: as long as the run
+};
+
 class RunHandle {
  public:
   const std::string& id() const;
   RunResult wait() const;  // any number of times, from any thread
   bool done() const;
   void cancel() const;  // TERM, grace, KILL; a second call kills at once
+  // They wait until it is done; not from a callback of the run. What is taken back is closed where it is open. No grant
+  // goes beyond the operator's ceiling. The error is one sentence.
+  std::expected<void, std::string> grant(const LiveGrant& grant) const;
+  std::expected<void, std::string> revoke(const LiveGrant& grant) const;
 
  private:
   friend class Runtime;

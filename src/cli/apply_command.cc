@@ -11,6 +11,7 @@
 #include "cli/workspaces.h"
 #include "diff/quote.h"
 #include "files/apply.h"
+#include "policy/policy.h"
 #include "report/json_writer.h"
 #include "report/text.h"
 
@@ -35,6 +36,9 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--three-way", 0, {}, "Merges texts that changed on the host since; a merge with conflicts is not written"},
     {"--markers", 0, {}, "With --three-way: writes conflicts between <<<<<<< and >>>>>>>"},
     {"--allow-protected", 0, "PATH", "Also this protected path and what is below it, or all", {}, Times::kMany},
+    {"--keep", 0, "LIST",
+     "Also keeps setid (set-id bits and capabilities that a changed file has), xattrs (attributes that the guest "
+     "gave)"},
     {"--workspace", 0, "DIR", "Of a run with several workspaces, this one"},
     {"--dry-run", 'n', {}, "Finds every conflict and writes nothing"},
     {"--json", 'j', {}, "As JSON"},
@@ -55,6 +59,8 @@ std::vector<std::string> values_of(const Parsed& parsed, std::string_view name) 
   return values;
 }
 
+Result<std::uint32_t> keep_bits(const Parsed& parsed);
+
 Status check_words(const Parsed& parsed) {
   if (parsed.operands.empty()) {
     return usage("which run is missing", "write cloche apply RUN; cloche ps --all lists them, last is the latest");
@@ -65,6 +71,7 @@ Status check_words(const Parsed& parsed) {
   if (parsed.has("--hunk") && parsed.has("--hunks")) {
     return usage("--hunk asks and --hunks names", "choose one of them");
   }
+  if (const auto kept = keep_bits(parsed); !kept) return std::unexpected(kept.error());
   return {};
 }
 
@@ -92,6 +99,7 @@ ApplyOptions options_for(const Workspace& workspace, const Parsed& parsed) {
   options.force = parsed.has("--force");
   options.three_way = parsed.has("--three-way");
   options.markers = parsed.has("--markers");
+  options.keep = keep_bits(parsed).value_or(0U);
   for (const std::string& path : values_of(parsed, "--allow-protected")) {
     if (path == "all") {
       options.all_protected = true;
@@ -100,6 +108,37 @@ ApplyOptions options_for(const Workspace& workspace, const Parsed& parsed) {
     }
   }
   return options;
+}
+
+// Two have to say so: the policy of the run, and whoever applies.
+Result<std::uint32_t> keep_bits(const Parsed& parsed) {
+  std::uint32_t bits = 0;
+  if (!parsed.has("--keep")) return bits;
+  const std::string list = parsed.value("--keep");
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string word = list.substr(begin, end - begin);
+    if (word != to_string(Kept::kSetId) && word != to_string(Kept::kXattrs)) {
+      return usage(fmt::format("--keep: {} is neither setid nor xattrs", shown_text(word)),
+                   "write --keep setid,xattrs");
+    }
+    bits |= word == to_string(Kept::kSetId) ? files::kKeepSetId : files::kKeepXattrs;
+    begin = end + 1;
+  }
+  return bits;
+}
+
+Status check_keep(const RunFiles& files, const Parsed& parsed) {
+  CLOCHE_TRY_ASSIGN(const std::uint32_t bits, keep_bits(parsed));
+  for (const Workspace& workspace : files.workspaces) {
+    const std::uint32_t missing = bits & ~workspace.proposal.keep;
+    if (missing == 0) continue;
+    const std::string_view word = to_string((missing & files::kKeepSetId) != 0 ? Kept::kSetId : Kept::kXattrs);
+    return fail(ErrorCode::kRefused, "--keep",
+                fmt::format("the policy of run {} does not grant {}", files.run.id(), word),
+                fmt::format("run it with workspace.keep = [\"{}\"], or leave --keep out", word));
+  }
+  return {};
 }
 
 Status check_grants(const RunFiles& files, const Parsed& parsed) {
@@ -281,6 +320,7 @@ int apply_command(Words words) {
   if (!files) return complain(files.error(), exit_code_of(files.error()));
   const std::vector<std::string> paths(parsed->operands.begin() + 1, parsed->operands.end());
   if (const auto known = check_grants(*files, *parsed); !known) return complain(known.error(), kExitUsage);
+  if (const auto kept = check_keep(*files, *parsed); !kept) return complain(kept.error(), exit_code_of(kept.error()));
   auto selections = selected(*files, *parsed, paths);
   if (!selections) return complain(selections.error(), kExitUsage);
   if (parsed->has("--hunk")) {

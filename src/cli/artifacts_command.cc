@@ -30,7 +30,6 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--json", 'j', {}, "As JSON"},
     {"--help", 'h', {}, "This text"},
 });
-constexpr std::size_t kReportLimit = std::size_t{256} << 20;
 
 // Without the place that every cell has of its own; what lay in a workspace keeps its whole path.
 std::string path_outside(const std::string& path) {
@@ -71,6 +70,7 @@ Result<std::vector<tree::Change>> changes_for(int kept, const std::vector<Artifa
 
 Status write_to(const std::string& folder, const store::RunDirectory& run, const std::vector<Artifact>& artifacts,
                 bool force) {
+  if (!run.has_directory()) return fail(ErrorCode::kNotFound, "artifacts", "this run kept none");
   const Fd kept(::openat(run.fd(), "artifacts", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!kept.valid()) return fail_errno(errno, "artifacts", "this run kept none");
   CLOCHE_TRY_ASSIGN(const auto changes, changes_for(kept.get(), artifacts));
@@ -118,7 +118,7 @@ std::string as_json(const std::string& id, const std::vector<Artifact>& artifact
 Status show_or_write(const Parsed& parsed) {
   CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));
   CLOCHE_TRY_ASSIGN(const store::RunDirectory run, store::find_run(place, parsed.operands.front(), store::Use::kRead));
-  CLOCHE_TRY_ASSIGN(const std::string text, store::read_in(run.fd(), store::kReportFile, kReportLimit));
+  CLOCHE_TRY_ASSIGN(const std::string text, run.report());
   CLOCHE_TRY_ASSIGN(const Report report, from_json(text));
   if (parsed.has("--to")) {
     CLOCHE_TRY(write_to(parsed.value("--to"), run, report.outputs, parsed.has("--force")));

@@ -50,9 +50,10 @@ constexpr auto kPolicyExamples = std::to_array<Text>({
     "cloche policy show untrusted > policy.toml  # a file to start from",
     "cloche policy check policy.toml --ceiling ceiling.toml",
 });
-constexpr auto kReportUsages = std::to_array<Text>({"report show FILE", "report schema"});
+constexpr auto kReportUsages = std::to_array<Text>({"report show FILE|RUN", "report schema"});
 constexpr auto kReportExamples = std::to_array<Text>({
     "cloche run --report report.json script.py; cloche report show report.json",
+    "cloche run script.py; cloche report show last",
 });
 constexpr auto kKeeperUsages = std::to_array<Text>(
     {"keeper start [--blank N] [--parked N] [--idle DURATION]", "keeper status [--json]", "keeper stop"});
@@ -102,6 +103,17 @@ constexpr auto kDiscardExamples = std::to_array<Text>({"cloche discard last"});
 constexpr auto kArtifactsUsages = std::to_array<Text>({"artifacts [options] RUN"});
 constexpr auto kArtifactsExamples = std::to_array<Text>({
     "cloche run --artifact 'out/*.png' plot.py; cloche artifacts last --to plots",
+});
+constexpr auto kGrantUsages = std::to_array<Text>({"grant [--for DURATION] RUN host|socket|secret WHAT"});
+constexpr auto kGrantExamples = std::to_array<Text>({
+    "cloche grant last host api.example.org:443 --for 10m",
+    "cloche grant 3f2a socket /run/hero/a/rpc.sock",
+    "cloche grant 3f2a secret API_TOKEN --for 1h",
+});
+constexpr auto kRevokeUsages = std::to_array<Text>({"revoke RUN host|socket|secret WHAT"});
+constexpr auto kRevokeExamples = std::to_array<Text>({
+    "cloche revoke last host api.example.org:443",
+    "cloche revoke 3f2a secret API_TOKEN",
 });
 constexpr auto kHelpUsages = std::to_array<Text>({"help [COMMAND]"});
 constexpr auto kHelpExamples = std::to_array<Text>({"cloche help run"});
@@ -173,6 +185,20 @@ constexpr Text kArtifactsText =
     "into a directory, all of them or none, never through a link.\n"
     "Exit code: 0; 2 wrong command line; 125 cloche failed; 126 no such run, or a file is in the way.";
 
+constexpr Text kGrantText =
+    "Grants a host, a socket or a secret to a run that lives, until its end or for a while; what is granted already gets "
+    "a new end. A host is a rule as in net.allow, and its ports must be among those that the run was started with; a "
+    "socket or a secret must be listed in its policy. for = \"0s\" lists what is to be granted later. Nothing is granted "
+    "that the ceilings of the run's start, or the operator's of today, do not allow. Only the run's own user and root "
+    "may ask. RUN is an id, the beginning of one, or last.\n"
+    "Exit code: 0 granted; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, or "
+    "the grant is refused.";
+constexpr Text kRevokeText =
+    "Takes back what a run was granted, by its policy or by `grant`, in the same words. What is open is closed: "
+    "connections, tunnels, sockets, and connections that a secret went into. It can be granted again.\n"
+    "Exit code: 0 taken back; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, "
+    "or it has no such grant.";
+
 // The tables of options are constants of other files, whose addresses are known but whose values are not, here.
 std::array<Section, 3> run_sections() {
   return {{{"Policy", kPolicyOptions}, {"Program", kProgramOptions}, {"Output", kOutputOptions}}};
@@ -191,7 +217,9 @@ struct Book {
   std::array<Section, 1> apply{{{"Options", kApplyOptions}}};
   std::array<Section, 1> discard{{{"Options", kDiscardOptions}}};
   std::array<Section, 1> artifacts{{{"Options", kArtifactsOptions}}};
-  std::array<Command, 14> commands{{
+  std::array<Section, 1> grant{{{"Options", kGrantOptions}}};
+  std::array<Section, 1> revoke{{{"Options", kRevokeOptions}}};
+  std::array<Command, 16> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -203,7 +231,9 @@ struct Book {
        "a policy is wrong or over the ceiling.",
        policy, kPolicyExamples, policy_command},
       {"report", "show a report for people, or its schema", kReportUsages,
-       "Renders a report that `run --report` or `run --json` wrote.", report, kReportExamples, report_command},
+       "Renders a report that `run --report` or `run --json` wrote, or that of a recorded run: its id, the beginning "
+       "of one, or last.",
+       report, kReportExamples, report_command},
       {"keeper", "keep cells ready, so that runs start faster", kKeeperUsages,
        "A keeper is a small resident process of your own user that prepares cells ahead; `cloche run` uses a running "
        "one by itself and starts none. Each cell serves one run. It holds what a run holds, under the same limits, and "
@@ -221,6 +251,10 @@ struct Book {
        discard_command},
       {"artifacts", "list the files that a run kept, and write them out", kArtifactsUsages, kArtifactsText, artifacts,
        kArtifactsExamples, artifacts_command},
+      {"grant", "let a live run reach a host or a socket, or use a secret", kGrantUsages, kGrantText, grant,
+       kGrantExamples, grant_command},
+      {"revoke", "take such a grant back, and close what is open", kRevokeUsages, kRevokeText, revoke, kRevokeExamples,
+       revoke_command},
       {"help",
        "show the help of a command",
        kHelpUsages,

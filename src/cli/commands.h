@@ -50,6 +50,8 @@ int diff_command(Words words);
 int apply_command(Words words);
 int discard_command(Words words);
 int artifacts_command(Words words);
+int grant_command(Words words);
+int revoke_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
@@ -63,5 +65,7 @@ extern const Table kDiffOptions;
 extern const Table kApplyOptions;
 extern const Table kDiscardOptions;
 extern const Table kArtifactsOptions;
+extern const Table kGrantOptions;
+extern const Table kRevokeOptions;
 
 }  // namespace cloche::cli

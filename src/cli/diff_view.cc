@@ -145,7 +145,12 @@ std::vector<std::string> marks_of(const ShownEntry& shown) {
     marks.push_back("conflict: " + shown.found.reason);
   }
   if (entry.has(files::kSpecialBits)) marks.emplace_back("set-uid, set-gid or sticky dropped");
-  if (entry.has(files::kAttributes)) marks.emplace_back("extended attributes dropped");
+  if (entry.has(files::kKeptAttributes)) {
+    marks.emplace_back("extended attributes: --keep xattrs applies those of users");
+  } else if (entry.has(files::kAttributes)) {
+    marks.emplace_back("extended attributes dropped");
+  }
+  if (entry.has(files::kHostPrivileges)) marks.emplace_back("the host's set-id bits are dropped without --keep setid");
   return marks;
 }
 

@@ -114,6 +114,15 @@ void EventLog::call(const Call& c) {
       Worth::kCounted);
 }
 
+void EventLog::change(const GrantChange& c) {
+  put(to_line({{"event", to_string(c.turn)},
+               {"at_us", c.at.count()},
+               {"what", shown(c.what)},
+               {"text", shown(c.text)},
+               {"by", shown(c.by)}}),
+      Worth::kCounted);
+}
+
 void EventLog::finish(const Report& report) {
   const NetworkUse use = report.network.value_or(NetworkUse{});
   put(to_line({{"event", "end"},

@@ -20,6 +20,7 @@ class EventLog {
   void start(const Request& request, std::string_view policy);
   void connection(const Connection& connection, bool opened);
   void call(const Call& call);
+  void change(const GrantChange& change);
   void finish(const Report& report);
 
  private:

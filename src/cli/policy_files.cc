@@ -28,10 +28,11 @@ Result<std::string> read_text(const std::string& path) {
   return std::unexpected(std::move(error));
 }
 
-Status enforce_file(const Policy& policy, const std::string& path) {
+Status add_file(std::vector<Ceiling>& ceilings, const std::string& path) {
   CLOCHE_TRY_ASSIGN(const std::string text, read_text(path));
-  CLOCHE_TRY_ASSIGN(const Ceiling ceiling, parse_ceiling(text, path));
-  return enforce(policy, ceiling);
+  CLOCHE_TRY_ASSIGN(Ceiling ceiling, parse_ceiling(text, path));
+  ceilings.push_back(std::move(ceiling));
+  return {};
 }
 
 }  // namespace
@@ -46,17 +47,25 @@ Result<Policy> load_preset_or_file(const std::string& name) {
   return is_path ? load_policy(name) : preset(name);
 }
 
-Status enforce_ceilings(const Policy& policy, const std::vector<std::string>& named,
-                        const std::map<std::string, std::string>& env) {
+Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& named,
+                                           const std::map<std::string, std::string>& env) {
+  std::vector<Ceiling> out;
   // Only a file that is not there is no ceiling; one that cannot be read refuses.
   if (::access(kSystemCeiling, F_OK) == 0 || errno != ENOENT) {
     const bool absent = errno == ENOTDIR && ::access(kSystemCeiling, F_OK) != 0;
-    if (!absent) CLOCHE_TRY(enforce_file(policy, kSystemCeiling));
+    if (!absent) CLOCHE_TRY(add_file(out, kSystemCeiling));
   }
   if (const auto it = env.find("CLOCHE_CEILING"); it != env.end() && !it->second.empty()) {
-    CLOCHE_TRY(enforce_file(policy, it->second));
+    CLOCHE_TRY(add_file(out, it->second));
   }
-  for (const std::string& path : named) CLOCHE_TRY(enforce_file(policy, path));
+  for (const std::string& path : named) CLOCHE_TRY(add_file(out, path));
+  return out;
+}
+
+Status enforce_ceilings(const Policy& policy, const std::vector<std::string>& named,
+                        const std::map<std::string, std::string>& env) {
+  CLOCHE_TRY_ASSIGN(const std::vector<Ceiling> ceilings, load_ceilings(named, env));
+  for (const Ceiling& ceiling : ceilings) CLOCHE_TRY(enforce(policy, ceiling));
   return {};
 }
 

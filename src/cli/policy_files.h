@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policy/ceiling.h"
 #include "policy/policy.h"
 
 namespace cloche::cli {
@@ -13,6 +14,10 @@ namespace cloche::cli {
 Result<Policy> load_policy(const std::string& path);
 // A preset's name, or a path: whatever has a '/' or ends in .toml.
 Result<Policy> load_preset_or_file(const std::string& name);
+
+// All ceilings that a run is under, in the order below.
+Result<std::vector<Ceiling>> load_ceilings(const std::vector<std::string>& named,
+                                           const std::map<std::string, std::string>& env);
 
 // The operator's ceiling, that of CLOCHE_CEILING and those named: each of them only ever takes away, so that nobody
 // lifts the operator's by naming another.

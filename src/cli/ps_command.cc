@@ -12,6 +12,7 @@
 #include "report/json_writer.h"
 #include "report/text.h"
 #include "store/listing.h"
+#include "store/live.h"
 
 namespace cloche::cli {
 namespace {
@@ -150,14 +151,15 @@ int ps_command(Words words) {
   }
   const auto place = store::find_place(read_environment());
   if (!place) return complain(place.error(), exit_code_of(place.error()));
+  store::sweep_live(*place);
   auto runs = store::list_runs(*place, store::Measure::kNo);
   if (!runs) return complain(runs.error(), exit_code_of(runs.error()));
   const bool all = parsed->has("--all");
   // What was killed before its first file was written has nothing to show; gc finds it.
   std::erase_if(*runs, [&](const ListedRun& run) { return !run.file || (!all && run.state != RunState::kRunning); });
-  auto folder = store::open_runs(*place);
+  const auto folders = store::open_folders(*place);
   for (ListedRun& run : *runs) {
-    if (folder) run.size = store::size_of(folder->get(), run.id);
+    if (folders && run.shape == store::RunShape::kDirectory) run.size = store::size_of(folders->runs.get(), run.id);
   }
   const Moment now = store::moment_now();
   const std::string text = parsed->has("--json") ? runs_json(*runs)

@@ -2,14 +2,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/run_options.h"
 #include "policy/text.h"
 #include "report/json.h"
 #include "report/render.h"
 #include "report/schema.h"
+#include "store/run_directory.h"
 #include "sys/file.h"
 
 namespace cloche::cli {
@@ -28,8 +31,17 @@ std::unexpected<Error> usage(std::string message, std::string hint) {
   return fail(ErrorCode::kInvalidInput, "report", std::move(message), std::move(hint));
 }
 
-int show(const std::string& path, const RenderOptions& options) {
-  const auto text = sys::read_file(path, kMaxReport);
+// A file if there is one of that name, else a run.
+Result<std::string> read_report(const std::string& name) {
+  auto text = sys::read_file(name, kMaxReport);
+  if (text || text.error().errno_value != ENOENT || (name != "last" && !store::is_run_id(name))) return text;
+  CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));
+  CLOCHE_TRY_ASSIGN(const store::RunDirectory run, store::find_run(place, name, store::Use::kRead));
+  return run.report();
+}
+
+int show(const std::string& name, const RenderOptions& options) {
+  const auto text = read_report(name);
   if (!text) return complain(text.error(), 1);
   const auto report = from_json(*text);
   if (!report) return complain(report.error(), 1);
@@ -55,7 +67,7 @@ int report_command(Words words) {
   const bool is_show = operands.front() == "show";
   if (operands.size() != (is_show ? 2U : 1U)) {
     return usage_error(
-        usage(is_show ? "show takes one file" : "schema takes nothing more", "see cloche help report").error(),
+        usage(is_show ? "show takes one file or run" : "schema takes nothing more", "see cloche help report").error(),
         "report");
   }
   if (!is_show) return put(STDOUT_FILENO, report_schema()) ? 0 : kExitFailed;

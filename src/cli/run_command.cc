@@ -56,6 +56,7 @@ struct Beside {
   std::optional<RunOutputs> outputs;
   std::optional<FileTraffic> files;
   std::optional<EventLog> events;
+  std::shared_ptr<Control> control = nullptr;  // of its grants
 };
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
@@ -64,11 +65,13 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
   RunWiring wiring;
   wiring.asked = asked;
   wiring.cancel_fd = cancel.get();
+  wiring.control = beside.control;
   beside.files->wire(wiring);
   wiring.on_started = [&beside] { (void)beside.record.begin(RunRecord::Need::kNone); };
   if (beside.events) {
     wiring.on_connection = [&beside](const Connection& of, bool opened) { beside.events->connection(of, opened); };
     wiring.on_call = [&beside](const Call& call) { beside.events->call(call); };
+    wiring.on_change = [&beside](const GrantChange& change) { beside.events->change(change); };
     beside.events->start(request, policy.name);
   }
   if (!voice.json) {
@@ -89,7 +92,6 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
 Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
-  const Environment env = read_environment();
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
                 : args.parsed.has("--preset") ? args.parsed.value("--preset")
@@ -104,6 +106,8 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   auto cancel = cancel_signals();
   if (!cancel) return refusal(request, policy, cancel.error());
   HeadStart head = begin_early(*keeper);
+  // From here on the first process is on its way, and what takes time is done beside it.
+  const Environment env = read_environment();
   auto made = make_policy(args, env);
   if (!made) return refusal(request, policy, made.error());
   policy = std::move(*made);
@@ -116,14 +120,17 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   if (!id) return refusal(*wanted, policy, id.error());
   wanted->id = std::move(*id);
   beside.record.arm(env, wanted->id, policy);
-  if (beside.outputs && beside.outputs->needs_record()) {
-    if (auto begun = beside.record.begin(RunRecord::Need::kMust); !begun) {
+  if (beside.outputs) {
+    const auto need = beside.outputs->needs_record() ? RunRecord::Need::kMust : RunRecord::Need::kMay;
+    if (auto begun = beside.record.begin(need); !begun) {
       return refusal(*wanted, policy, begun.error());
     }
   }
   auto files = FileTraffic::prepare(args, policy, *wanted, beside.record);
   if (!files) return refusal(*wanted, policy, files.error());
   beside.files = std::move(*files);
+  if (!policy.workspace.path.empty()) wanted->run_directory = canonical_place(beside.record.record()->path());
+  beside.control = make_control(args, policy, env, wanted->id);
   auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, beside);
   return report ? std::move(*report) : refusal(*wanted, policy, report.error());
 }
@@ -176,7 +183,7 @@ int run_command(Words words) {
   if (!outputs) return usage_error(outputs.error(), "run");
   ignore_broken_pipes();
 
-  Beside beside{RunRecord(args->parsed), std::move(*outputs), std::nullopt, std::nullopt};
+  Beside beside{RunRecord(args->parsed), std::move(*outputs), std::nullopt, std::nullopt, nullptr};
   if (args->parsed.has("--events")) {
     auto opened = EventLog::open(args->parsed.value("--events"));
     if (!opened) return usage_error(opened.error(), "run");

@@ -75,6 +75,7 @@ constexpr auto kPolicy = std::to_array<OptionSpec>({
      {},
      Times::kMany},
     {"--workspace-mode", 0, "MODE", "How: overlay, copy, or auto", "workspace.mode"},
+    {"--workspace-scratch", 0, "WHERE", "Where its changes lie meanwhile: memory, or disk", "workspace.scratch"},
     {"--put", 0, "HOST:GUEST", "Copies a file or directory into the cell before the guest starts", {}, Times::kMany},
     {"--get", 0, "GUEST:HOST", "Copies a file or directory out when the guest has ended", {}, Times::kMany},
     {"--artifact",

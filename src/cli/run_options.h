@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "plan/host_facts.h"
 #include "plan/request.h"
 #include "policy/policy.h"
+
+namespace cloche {
+class Control;
+}
 
 namespace cloche::cli {
 
@@ -45,6 +50,11 @@ Environment read_environment();
 // Preset or file, then CLOCHE_* variables, then flags; checked, and held under every ceiling.
 Result<Policy> make_policy(const RunArgs& args, const Environment& env);
 Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
+
+// Where a run with a gateway listens for `cloche grant` and `cloche revoke`. Nothing: it has none, or there is no place
+// for it, without which it runs as well.
+std::shared_ptr<Control> make_control(const RunArgs& args, const Policy& policy, const Environment& env,
+                                      const std::string& id);
 
 // The fast probe, and what this policy alone needs to know beyond it.
 HostFacts probe_for(const Policy& policy, const std::string& home);

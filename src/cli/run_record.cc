@@ -24,9 +24,13 @@ void RunRecord::arm(const Environment& env, const std::string& id, const Policy&
   armed_ = !is_off(*parsed_, env_);
 }
 
-Status RunRecord::try_begin() {
-  CLOCHE_TRY_ASSIGN(place_, store::find_place(env_));
-  CLOCHE_TRY_ASSIGN(record_, store::Record::begin(place_, id_, facts_));
+Status RunRecord::try_begin(Need need) {
+  CLOCHE_TRY_ASSIGN(place_, store::choose_place(env_));
+  if (need == Need::kNone) {
+    CLOCHE_TRY_ASSIGN(plain_, store::PlainRecord::begin(place_, id_, facts_));
+  } else {
+    CLOCHE_TRY_ASSIGN(record_, store::Record::begin(place_, id_, facts_));
+  }
   return {};
 }
 
@@ -37,19 +41,22 @@ Status RunRecord::begin(Need need) {
     return fail(ErrorCode::kInvalidInput, "record", "this run keeps something, and records are switched off",
                 "leave out --no-record, and CLOCHE_RECORD=0");
   }
-  if (!armed_ || std::exchange(tried_, true)) return {};
-  const Status begun = try_begin();
+  if (!armed_) return {};
+  // Whoever must have one is told why there is none, also when it was tried before.
+  if (std::exchange(tried_, true) && need != Need::kMust) return {};
+  const Status begun = try_begin(need);
   return need == Need::kMust ? begun : Status{};
 }
 
 Status RunRecord::finish(const Report& report, std::string_view json, std::optional<std::vector<std::string>> keeps) {
   // A run that never started has a record, too: it says why.
   (void)begin(Need::kNone);
-  if (!record_) return {};
+  if (!record_ && !plain_) return {};
   // On a full disk it stays without an end, and counts as crashed: what it is for whoever looks for its report.
-  const Status finished =
-      record_->finish({std::string(to_string(report.outcome.kind)), exit_code(report.outcome), std::move(keeps)}, json);
+  const store::RunEnd end{std::string(to_string(report.outcome.kind)), exit_code(report.outcome), std::move(keeps)};
+  const Status finished = record_ ? record_->finish(end, json) : plain_->finish(end, json);
   record_.reset();
+  plain_.reset();
   store::collect_if_due(place_, env_);
   return must_ ? finished : Status{};
 }

@@ -12,6 +12,7 @@
 #include "cli/run_options.h"
 #include "policy/policy.h"
 #include "report/report.h"
+#include "store/plain_record.h"
 #include "store/record.h"
 
 namespace cloche::cli {
@@ -25,10 +26,11 @@ class RunRecord {
   // Whether finish() will need a report.
   bool armed() const { return armed_; }
 
-  // kNone: once the guest is on its way; never an error. kMust: a run that keeps something in record()->path() calls it
-  // after arm() and before the start, and fails with it.
-  enum class Need : std::uint8_t { kNone, kMust };
+  // kNone: a line in a book, once the guest is on its way; never an error. The others are for runs that may keep
+  // something in record()->path(): called after arm() and before the start. kMust fails with it.
+  enum class Need : std::uint8_t { kNone, kMay, kMust };
   Status begin(Need need);
+  // Nothing of a run that keeps nothing.
   store::Record* record() { return record_ ? &*record_ : nullptr; }
 
   // The end, and now and then a collection. What the run keeps then, if it is other than what was said at its start. An
@@ -36,7 +38,7 @@ class RunRecord {
   Status finish(const Report& report, std::string_view json, std::optional<std::vector<std::string>> keeps = {});
 
  private:
-  Status try_begin();
+  Status try_begin(Need need);
 
   const Parsed* parsed_;
   bool armed_ = false;
@@ -46,7 +48,8 @@ class RunRecord {
   store::Place place_;
   std::string id_;
   store::RunFacts facts_;
-  std::optional<store::Record> record_;
+  std::optional<store::Record> record_;  // one of the two
+  std::optional<store::PlainRecord> plain_;
 };
 
 }  // namespace cloche::cli

@@ -11,6 +11,7 @@
 #include "cli/run_options.h"
 #include "engine/engine.h"
 #include "engine/program.h"
+#include "engine/run_control.h"
 #include "engine/script.h"
 #include "host/probe.h"
 #include "plan/steps.h"
@@ -53,6 +54,14 @@ Result<Script> make_script(const RunArgs& args, const ScriptContext& context) {
   return script_from_text(std::move(text), language, context);
 }
 
+std::vector<std::string> named_ceilings(const RunArgs& args) {
+  std::vector<std::string> out;
+  for (const Given& given : args.parsed.options) {
+    if (given.spec->name == "--ceiling") out.push_back(given.value);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Policy> make_policy(const RunArgs& args, const Environment& env) {
@@ -68,12 +77,17 @@ Result<Policy> make_policy(const RunArgs& args, const Environment& env) {
   CLOCHE_TRY(apply_flags(policy, args));
   anchor_workspaces(policy, current_directory());
   CLOCHE_TRY(check(policy, origin));
-  std::vector<std::string> ceilings;
-  for (const Given& given : parsed.options) {
-    if (given.spec->name == "--ceiling") ceilings.push_back(given.value);
-  }
-  CLOCHE_TRY(enforce_ceilings(policy, ceilings, env));
+  CLOCHE_TRY(enforce_ceilings(policy, named_ceilings(args), env));
   return policy;
+}
+
+std::shared_ptr<Control> make_control(const RunArgs& args, const Policy& policy, const Environment& env,
+                                      const std::string& id) {
+  if (!policy.needs_gateway()) return nullptr;
+  auto ceilings = load_ceilings(named_ceilings(args), env);
+  if (!ceilings) return nullptr;
+  auto made = RunControl::make(env, id, LiveGrants(policy, *ceilings));
+  return made ? std::move(*made) : nullptr;
 }
 
 Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env) {

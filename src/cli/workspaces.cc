@@ -25,8 +25,9 @@ bool is_number(std::string_view name) {
   return !name.empty() && name.size() <= 4 && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Result<std::vector<std::string>> numbers_in(int run) {
-  const int fd = ::openat(run, "ws", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+Result<std::vector<std::string>> numbers_in(const store::RunDirectory& run) {
+  if (!run.has_directory()) return std::vector<std::string>{};
+  const int fd = ::openat(run.fd(), "ws", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) return std::vector<std::string>{};
   if (fd < 0) return fail_errno(errno, "workspaces", "could not be opened");
   const std::unique_ptr<DIR, int (*)(DIR*)> list(::fdopendir(fd), &::closedir);
@@ -115,7 +116,7 @@ Result<RunFiles> open_run_files(std::string_view name, Purpose purpose, const st
   const store::Use use = purpose == Purpose::kShow ? store::Use::kRead : store::Use::kChange;
   CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));
   CLOCHE_TRY_ASSIGN(store::RunDirectory run, store::find_run(place, name, use));
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> numbers, numbers_in(run.fd()));
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> numbers, numbers_in(run));
   const std::string wanted = only.empty() ? "" : absolute(only);
   std::vector<Workspace> workspaces;
   for (const std::string& number : numbers) {

@@ -9,6 +9,7 @@ namespace cloche::egress {
 namespace {
 
 constexpr std::uint64_t kMaxText = 1024;
+static_assert(kMaxChangeText <= kMaxText);
 constexpr std::uint64_t kMaxMicros = std::uint64_t{1} << 52;
 
 // Cut where it is too long for a message, never in the middle of a character.
@@ -35,6 +36,18 @@ std::optional<T> whole(const PackedReader& in, T value) {
 }
 
 }  // namespace
+
+std::string_view to_string(Change::What what) {
+  switch (what) {
+    case Change::What::kHost:
+      return "host";
+    case Change::What::kSocket:
+      return "socket";
+    case Change::What::kSecret:
+      return "secret";
+  }
+  return "host";
+}
 
 std::string encode(const Connection& connection) {
   std::string bytes;

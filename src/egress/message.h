@@ -3,7 +3,7 @@
 //   engine → gateway   kSettings (memfd: Settings)        the gateway confines itself, makes its certificate authority
 //   gateway → engine   kConfined (payload: PEM or nothing) the engine reads the process back, then builds the cell
 //   engine → gateway   kListener (fd) …, kServe            the guest starts after this
-//   gateway → engine   kConnection, kCall, kDial, kLimit, kChanged, kProblem
+//   gateway → engine   kConnection, kCall, kDial, kLimit, kChanged, kEnded, kProblem
 //   engine → gateway   kDialed (fd or errno), kGrant, kRevoke, kFinish
 //   gateway → engine   kFinished                           after the last record
 #pragma once
@@ -31,10 +31,11 @@ enum class Kind : std::uint32_t {
   kCall,        // payload: Call
   kDial,        // number: index of the socket, serial: to be answered with
   kDialed,      // serial, error: errno, or the descriptor comes with it
-  kLimit,       // payload: the limit's name; the run is to end
+  kLimit,       // payload: the limit, "net.limits.bytes_in"; the run is to end
   kGrant,       // payload: Change; answered by kChanged with the same serial
   kRevoke,
   kChanged,  // serial; payload: empty, or one sentence why not
+  kEnded,    // payload: Change; its time was over
   kFinish,   // the guest is gone: close everything, tell the rest
   kFinished,
   kProblem,  // payload: one sentence; the gateway cannot go on
@@ -60,6 +61,9 @@ struct Change {
   Lasts lasts;
   bool operator==(const Change&) const = default;
 };
+
+std::string_view to_string(Change::What);  // "host", "socket", "secret"
+inline constexpr std::size_t kMaxChangeText = 1024;  // what is longer would arrive cut: not to be sent
 
 std::string encode(const Connection& connection);
 std::string encode(const Call& call);

@@ -44,8 +44,8 @@ TEST(Placeholder, IsAnotherOneEachTime) {
 
 TEST(Placeholder, RefusesWhatCannotBeToldFromOtherTextAndKeepsItToItself) {
   for (const std::string& value : {std::string(), std::string("hunter2hunter2"), std::string("----------------------"),
-                                  std::string("0123456789abcdef\nX-Evil: yes"), std::string("0123456789abcdef\0x", 18),
-                                  std::string(kLongestSecret + 1, 'q')}) {
+                                   std::string("0123456789abcdef\nX-Evil: yes"), std::string("0123456789abcdef\0x", 18),
+                                   std::string(kLongestSecret + 1, 'q')}) {
     auto made = make_placeholder("KEY", value, {});
     ASSERT_FALSE(made) << value.size();
     EXPECT_EQ(made.error().code, ErrorCode::kRefused);

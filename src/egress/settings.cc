@@ -66,6 +66,29 @@ Socket take_socket(PackedReader& in) {
   return socket;
 }
 
+std::size_t room_for(const std::vector<std::string>& texts) {
+  std::size_t room = 8;
+  for (const std::string& text : texts) room += 8 + text.size();
+  return room;
+}
+
+// At least what encode() writes: text that grew into a larger place would leave secrets in the one that it left.
+std::size_t room_for(const Settings& settings) {
+  constexpr std::size_t kNumbers = 64;  // of one item, with the lengths of its texts
+  std::size_t room = 4 * kNumbers + settings.resolv_conf.size() + settings.hosts.size() + settings.ca_bundle.size();
+  for (const Rule& rule : settings.allow) room += kNumbers + rule.text.size();
+  room += room_for(settings.deny);
+  for (const Secret& secret : settings.secrets) {
+    room += kNumbers + secret.name.size() + secret.placeholder.size() + secret.value.size() + secret.field.size();
+    room += room_for(secret.hosts);
+  }
+  for (const Socket& socket : settings.sockets) {
+    room += kNumbers + socket.path.size() + room_for(socket.methods);
+    for (const auto& [key, value] : socket.context) room += kNumbers + key.size() + value.size();
+  }
+  return room;
+}
+
 }  // namespace
 
 void put_lasts(std::string& bytes, const Lasts& lasts) { put(bytes, lasts); }
@@ -78,6 +101,7 @@ Lasts take_lasts(PackedReader& in) {
 
 std::string encode(const Settings& settings) {
   std::string bytes;
+  bytes.reserve(room_for(settings));
   put_number(bytes, kMagic);
   put_number(bytes, settings.allow.size());
   for (const Rule& rule : settings.allow) {

@@ -157,9 +157,10 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
   wiring.on_step_failed = [&](wire::StepKind kind, int error) {
     if (kind == wire::StepKind::kOverlay) out.overlay_error = error;
   };
-  wiring.on_scratch = [&](Fd scratch, std::uint64_t copied_at) {
-    left.scratch = std::move(scratch);
-    left.copied = file_time(copied_at);
+  wiring.on_scratch = [&](RunWiring::Remains remains) {
+    left.scratch = std::move(remains.scratch);
+    left.disk = std::move(remains.disk);
+    left.copied = file_time(remains.copied_at);
   };
   bool done = false;
   supervisor.add(plan, std::move(wiring), id, [&](Report report) {
@@ -168,6 +169,9 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
   });
   while (!done) CLOCHE_TRY(supervisor.step(Clock::time_point::max()));
   if (left.scratch.valid() && keep) keep(*plan, left, out.report);
+  if (Status removed = left.disk.remove(); !removed) {
+    out.report.denials.push_back({"clean-up", removed.error().text(), 1});
+  }
   return out;
 }
 
@@ -186,7 +190,8 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   if (!takes_early_process(policy, host)) head.first = {};
   Starter starter = head.keeper ? starter_with(head.keeper, head.only_keeper) : Starter(start_cell);
   // Tier 0 leaves directory trees, whose removal takes more than a process in our memory may use.
-  const bool apart = policy.tier == Tier::kProcess || head.in_host_program;
+  const bool leaves_trees = policy.tier == Tier::kProcess || policy.workspace.scratch == WorkspaceScratch::kDisk;
+  const bool apart = leaves_trees || head.in_host_program;
   auto supervisor =
       Supervisor::make(host, std::move(starter), apart ? Janitor::Home::kProgram : Janitor::Home::kShared);
   if (!supervisor) return refusal(named, policy, supervisor.error());

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "files/capture.h"
+#include "files/proposal.h"
 #include "plan/steps.h"
 #include "wire/wire.h"
 
@@ -35,10 +36,19 @@ Result<Fd> open_in_scratch(const Leftovers& left, const std::string& path) {
   return folder;
 }
 
+// What took the changes to a workspace.
+Result<Fd> open_upper(const Workspace& workspace, const Leftovers& left) {
+  const std::string path = workspace.scratch + "/" + wire::kUpperName;
+  if (left.disk.path().empty()) return open_in_scratch(left, path);
+  Fd folder(::open((left.disk.path() + "/" + path).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.valid()) return fail_errno(errno, "keep files", "the guest's files cannot be reached");
+  return folder;
+}
+
 Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const Leftovers& left,
                                       const Keeping& keeping) {
   const Workspace& workspace = plan.workspaces[index];
-  CLOCHE_TRY_ASSIGN(const Fd upper, open_in_scratch(left, workspace.scratch + "/" + wire::kUpperName));
+  CLOCHE_TRY_ASSIGN(const Fd upper, open_upper(workspace, left));
   CLOCHE_TRY_ASSIGN(const Fd all, make_folder(keeping.directory, "ws"));
   CLOCHE_TRY_ASSIGN(const Fd into, make_folder(all.get(), std::to_string(index)));
   files::View view;
@@ -49,6 +59,7 @@ Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const
   view.started = left.started;
   view.made = left.copied;
   view.covered = workspace.covered;
+  for (const Kept kept : plan.keep) view.keep |= kept == Kept::kSetId ? files::kKeepSetId : files::kKeepXattrs;
   return files::capture(view, into.get(), keeping.progress);
 }
 
@@ -56,7 +67,7 @@ Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const
 Result<std::vector<files::GuestPlace>> guest_places(const Plan& plan, const Leftovers& left) {
   std::vector<files::GuestPlace> out;
   for (const Workspace& workspace : plan.workspaces) {
-    CLOCHE_TRY_ASSIGN(Fd upper, open_in_scratch(left, workspace.scratch + "/" + wire::kUpperName));
+    CLOCHE_TRY_ASSIGN(Fd upper, open_upper(workspace, left));
     out.push_back({workspace.path, std::move(upper)});
   }
   for (const Step& step : plan.steps) {
@@ -88,6 +99,12 @@ Status check_apart(const std::string& run_directory, const std::vector<std::stri
                 "name a directory below it, or keep runs elsewhere with CLOCHE_STATE_DIR");
   }
   return {};
+}
+
+std::string canonical_place(const std::string& run_directory) {
+  std::error_code error;
+  std::string out = std::filesystem::canonical(run_directory, error).string();
+  return error ? run_directory : out;
 }
 
 Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keeping, Report& report) {

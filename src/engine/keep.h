@@ -23,6 +23,9 @@ struct Keeping {
 // without a link; `run_directory` may lead through one.
 Status check_apart(const std::string& run_directory, const std::vector<std::string>& workspaces);
 
+// The same place by a path without links.
+std::string canonical_place(const std::string& run_directory);
+
 // Keeps what was asked for and says so in the report. What cannot be kept is an error when everything else is done, so
 // that one workspace more or less does not cost the others.
 Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keeping, Report& report);

@@ -34,6 +34,16 @@ void tell_network(RunWiring& wiring, std::function<void(const NetworkEvent&)> li
                0,
                0});
   };
+  wiring.on_change = [shared](const GrantChange& change) {
+    NetworkEvent event;
+    event.kind = change.turn == GrantChange::Turn::kGranted   ? Kind::kGranted
+                 : change.turn == GrantChange::Turn::kRevoked ? Kind::kRevoked
+                                                              : Kind::kEnded;
+    event.via = change.what;
+    event.name = change.text;
+    event.reason = change.by;
+    (*shared)(event);
+  };
 }
 
 }  // namespace cloche

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "cloche/cloche.h"
+#include "engine/change_inbox.h"
 #include "engine/engine.h"
 #include "engine/network_events.h"
 #include "engine/plan_cache.h"
@@ -38,12 +39,22 @@ struct RunHandle::State {
   std::string id;
   Fd cancel;  // eventfd; each write is one cancel
   Fd input;   // memfd with the guest's stdin
+  std::shared_ptr<ChangeInbox> changes;  // for runs with a way out
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   bool done = false;
   RunResult result;
 
+  std::expected<void, std::string> change(WayOut::Turn turn, const LiveGrant& grant) const {
+    if (!changes) return std::unexpected("the run has no gateway, so nothing can be granted to it or taken back");
+    egress::Change change{static_cast<egress::Change::What>(grant.kind), grant.text, {}};
+    if (turn == WayOut::Turn::kGrant && grant.lasts.count() != 0) change.lasts = grant.lasts;
+    if (const Status made = changes->ask(turn, change); !made) return std::unexpected(made.error().text());
+    return {};
+  }
+
   void finish(const Report& report) {
+    if (changes) changes->close();
     RunResult made = {report.id,
                       std::string(to_string(report.outcome.kind)),
                       report.outcome.message,
@@ -76,6 +87,17 @@ bool RunHandle::done() const {
 
 void RunHandle::cancel() const {
   if (state_->cancel.valid()) ::eventfd_write(state_->cancel.get(), 1);
+}
+
+static_assert(static_cast<int>(LiveGrant::Kind::kSecret) == static_cast<int>(egress::Change::What::kSecret) &&
+              static_cast<int>(LiveGrant::Kind::kSocket) == static_cast<int>(egress::Change::What::kSocket));
+
+std::expected<void, std::string> RunHandle::grant(const LiveGrant& grant) const {
+  return state_->change(WayOut::Turn::kGrant, grant);
+}
+
+std::expected<void, std::string> RunHandle::revoke(const LiveGrant& grant) const {
+  return state_->change(WayOut::Turn::kRevoke, grant);
 }
 
 struct Runtime::State {
@@ -171,6 +193,7 @@ RunWiring Runtime::State::wire(Job& job) const {
   wiring.on_out = std::move(job.request.on_stdout);
   wiring.on_err = std::move(job.request.on_stderr);
   tell_network(wiring, std::move(job.request.on_network));
+  wiring.control = job.handle->changes;
   wiring.tail_bytes = tail_bytes;
   return wiring;
 }
@@ -355,6 +378,13 @@ RunHandle Runtime::start(const PolicyHandle& policy, RunRequest request) {
     auto memfd = sys::make_memfd("cloche-input", request.input);
     wired = wired && memfd && ::lseek(memfd->get(), 0, SEEK_SET) == 0;
     if (memfd) handle.state_->input = std::move(*memfd);
+  }
+  if (policy.value().needs_gateway()) {
+    std::vector<Ceiling> ceilings;
+    if (state_->ceiling) ceilings.push_back(*state_->ceiling);
+    auto changes = ChangeInbox::make(LiveGrants(policy.value(), ceilings));
+    wired = wired && changes;
+    if (changes) handle.state_->changes = std::move(*changes);
   }
   if (!id || !wired) {
     Request plain;

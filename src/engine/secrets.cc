@@ -147,10 +147,10 @@ Result<std::string> from_command(const SecretGrant& grant, const std::map<std::s
   if (error == 0 && code && *code == 0) return value;
   wipe(value);
   const bool late = error == ETIMEDOUT || (error == 0 && !code);
-  return std::unexpected(refused(
-      grant, late ? fmt::format("its command did not end well within {}", to_text(kPatience))
-                  : fmt::format("its command ended with code {}", code ? *code : -1),
-      "run the command by hand to see why"));
+  return std::unexpected(refused(grant,
+                                 late ? fmt::format("its command did not end well within {}", to_text(kPatience))
+                                      : fmt::format("its command ended with code {}", code ? *code : -1),
+                                 "run the command by hand to see why"));
 }
 
 }  // namespace
@@ -164,8 +164,8 @@ Result<std::string> read_secret(const SecretGrant& grant, const std::map<std::st
     case SecretGrant::Source::kEnv: {
       const auto found = env.find(grant.from);
       if (found == env.end()) {
-        return std::unexpected(refused(grant, fmt::format("the variable '{}' is not set", grant.from),
-                                       "set it where cloche is started"));
+        return std::unexpected(
+            refused(grant, fmt::format("the variable '{}' is not set", grant.from), "set it where cloche is started"));
       }
       value = found->second;
       break;

@@ -12,9 +12,7 @@
 #include <thread>
 
 #include "egress/message.h"
-#include "engine/engine.h"
-#include "engine/runtime_support.h"
-#include "host/probe.h"
+#include "engine/way_out_support.h"
 #include "sys/channel.h"
 
 namespace cloche {
@@ -127,97 +125,25 @@ class FakeGateway {
   std::thread thread_;
 };
 
-class WayOutCell : public testing::Test {
+using support::kTalk;
+
+class WayOutCell : public support::CellWithWayOut {
  protected:
-  void SetUp() override {
-    ProbeOptions probing = probe_options_from_environment();
-    probing.init_override = support::kInitPath;
-    host_ = probe(probing);
-    policy_.net = NetMode::kLoopback;
-    policy_.limits.mode = LimitsMode::kBestEffort;
-    policy_.limits.wall = Millis(60'000);
-    if (host_.supplementary_groups > 0) policy_.weaken.push_back(Weakening::kSupplementaryGroups);
-  }
-
-  // As a planner would: routes and listeners when there is a network, sockets with a path before the pivot.
-  Plan plan_for(const std::string& script) {
-    Request request;
-    request.argv = {"python3", "-c", script};
-    request.program = "/usr/bin/python3";
-    auto made = make_plan(policy_, request, host_);
-    EXPECT_TRUE(made) << made.error().text();
-    Plan plan = std::move(*made);
-    using wire::StepKind;
-    const auto insert = [&](StepKind before, bool after, const std::vector<Step>& steps) {
-      auto at = std::ranges::find(plan.steps, before, &Step::kind);
-      ASSERT_NE(at, plan.steps.end());
-      plan.steps.insert(after ? at + 1 : at, steps.begin(), steps.end());
-    };
-    const auto listen = [](ListenerKind kind, std::uint64_t port) {
-      return Step{.kind = StepKind::kListen,
-                  .serves = Guarantee::kNetwork,
-                  .x = static_cast<std::uint64_t>(kind),
-                  .y = port};
-    };
-    insert(StepKind::kLoopbackUp, true,
-           {{.kind = StepKind::kLocalRoutes, .serves = Guarantee::kNetwork},
-            listen(ListenerKind::kPort, 443),
-            listen(ListenerKind::kPort, 8080),
-            listen(ListenerKind::kProxy, 3128),
-            listen(ListenerKind::kDnsDatagram, 53),
-            listen(ListenerKind::kDnsStream, 53),
-            {.kind = StepKind::kPackets, .serves = Guarantee::kNetwork}});
-    insert(StepKind::kPivot, false,
-           {{.kind = StepKind::kListenUnix, .serves = Guarantee::kNetwork, .a = socket_.substr(1), .y = 0}});
-    plan.gateway.emplace();
-    plan.guarantees.push_back({Guarantee::kGateway, Standing::kHeld, "a process of its own", {}});
-    return plan;
-  }
-
   Report run(Plan plan) {
-    auto supervisor = Supervisor::make(host_, start_cell);
-    EXPECT_TRUE(supervisor);
     auto channel = sys::make_channel();
     EXPECT_TRUE(channel);
-    RunWiring wiring;
-    wiring.way_out = std::make_shared<WayOutParts>();
-    wiring.way_out->gateway.process.control = std::move(channel->ours);
-    wiring.way_out->gateway.evidence = evidence_;
+    WayOutParts parts;
+    parts.gateway.process.control = std::move(channel->ours);
+    parts.gateway.evidence = evidence_;
     gateway_ = std::make_unique<FakeGateway>(std::move(channel->theirs));
     gateway_->dies_when_asked = dies_;
-    Report out;
-    bool done = false;
-    auto id = make_run_id();
-    (*supervisor)->add(std::make_shared<const Plan>(std::move(plan)), std::move(wiring), *id, [&](Report report) {
-      out = std::move(report);
-      done = true;
-    });
-    while (!done && (*supervisor)->step(Clock::time_point::max())) {
-    }
-    return out;
+    return supervise(std::move(plan), std::move(parts));
   }
 
-  HostFacts host_;
-  Policy policy_;
-  std::string socket_ = "/run/a/rather/long/path/for/a/socket/" + std::string(90, 's') + "/rpc.sock";
   std::string evidence_ = "confined: by the test";
   bool dies_ = false;
   std::unique_ptr<FakeGateway> gateway_;
 };
-
-constexpr const char* kTalk = R"(
-import os, socket, sys
-def talk(family, address, text=None):
-    s = socket.socket(family, socket.SOCK_STREAM)
-    s.settimeout(20)
-    try:
-        s.connect(address)
-        return s.recv(100).decode()
-    except OSError as e:
-        return type(e).__name__
-    finally:
-        s.close()
-)";
 
 TEST_F(WayOutCell, EveryAddressLeadsToTheGateway) {
   const Report report = run(plan_for(std::string(kTalk) + R"(
@@ -294,9 +220,11 @@ for make in (lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM), lambda:
 }
 
 TEST_F(WayOutCell, ASocketAppearsAtItsPath) {
+  const std::string path = "/run/a/rather/long/path/for/a/socket/" + std::string(90, 's') + "/rpc.sock";
+  sockets_ = {path};
   const Report report = run(plan_for(std::string(kTalk) + R"(
 import stat
-path = ")" + socket_ + R"("
+path = ")" + path + R"("
 os.chdir(os.path.dirname(path))
 print(talk(socket.AF_UNIX, "rpc.sock"))
 print(os.listdir("."), oct(stat.S_IMODE(os.stat("rpc.sock").st_mode)))
@@ -312,11 +240,14 @@ for work in (lambda: os.unlink("rpc.sock"), lambda: socket.socket(socket.AF_UNIX
 }
 
 TEST_F(WayOutCell, NoSocketIsMadeInADirectoryOfTheHost) {
-  socket_ = "/usr/share/rpc.sock";
+  char folder[] = "/tmp/cloche-grant-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  policy_.files.write = {folder};
+  sockets_ = {std::string(folder) + "/rpc.sock"};
   const Report report = run(plan_for("print('ran')"));
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kRefused) << report.outcome.message;
   EXPECT_EQ(report.out.tail, "");
-  EXPECT_NE(::access(socket_.c_str(), F_OK), 0);
+  EXPECT_EQ(::rmdir(folder), 0) << "something was left in it";
 }
 
 TEST_F(WayOutCell, WithoutAGatewayThatWasLookedAtNothingStarts) {

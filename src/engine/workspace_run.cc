@@ -59,13 +59,15 @@ Report run_with_workspaces(const Policy& policy, const Request& request, HostFac
   if (ready) ready = end_interrupted(workspaces);
   if (!ready) return refusal(request, policy, ready.error());
   complete_facts(host, policy, request.home);
+  Request placed = request;
+  placed.run_directory = canonical_place(record->path());
   HeadStart head;
   head.in_host_program = true;
   Keeping keeping;
   keeping.directory = record->fd();
   Status kept;
   Report report =
-      run(policy, request, host, std::move(wiring), std::move(head),
+      run(policy, placed, host, std::move(wiring), std::move(head),
           [&](const Plan& plan, const Leftovers& left, Report& made) { kept = keep_files(plan, left, keeping, made); });
   const std::string json = to_json(report);
   if (Status ended = record->finish({std::string(to_string(report.outcome.kind)), exit_code(report.outcome)}, json);

@@ -1,5 +1,5 @@
-// Runs of the library that have workspaces or a way out: each on a thread of its own, because keeping what a guest wrote
-// takes as long as it takes, and so does a command that tells a secret.
+// Runs of the library that have workspaces or a way out: each on a thread of its own, because keeping what a guest
+// wrote takes as long as it takes, and so does a command that tells a secret.
 #pragma once
 
 #include <atomic>

@@ -221,6 +221,11 @@ void Application::add_change(const Entry& entry, const Found& found, Target targ
       change.content = tree::FileIn{directory_, "blobs/" + sys::to_hex(change.after->digest)};
     }
   }
+  const std::uint32_t keep = proposal_.keep & options_.keep;
+  if (is_regular(change.after)) {
+    change.keep.privileges = (keep & kKeepSetId) != 0 && is_regular(change.before);
+    if ((keep & kKeepXattrs) != 0) change.keep.attributes = entry.attributes;
+  }
   changes_.push_back(std::move(change));
 }
 

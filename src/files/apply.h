@@ -23,6 +23,7 @@ struct ApplyOptions {
   bool markers = false;    // also where the merge has conflicts, which are then marked in the text
   bool dry_run = false;    // everything but the writing
   bool all_protected = false;
+  std::uint32_t keep = 0;                 // of what the proposal may keep (files::Keep), this
   std::vector<std::string> granted = {};  // protected paths, and everything below them
   std::function<void(std::string_view step)> progress = {};
 };

@@ -60,7 +60,7 @@ std::string join(const std::string& folder, const std::string& name) {
 struct GuestThing {
   std::string name;
   std::string path;
-  struct stat st{};
+  struct stat st {};
   bool touched = true;
 };
 
@@ -69,6 +69,7 @@ struct ReadBefore {
   sys::Digest digest;
   mode_t mode = 0;  // as it was before we gave ourselves rights to it
   std::uint32_t marks = 0;
+  std::vector<std::pair<std::string, std::string>> attributes;
 };
 
 class Capture {
@@ -78,6 +79,7 @@ class Capture {
     for (const std::string& path : view.covered) covered_.insert(path);
     proposal_.root = view.root;
     proposal_.kind = view.kind;
+    proposal_.keep = view.keep;
   }
 
   Status walk();
@@ -146,7 +148,7 @@ Status Capture::enter(const Below& next) {
   frame.obstacle = obstacle_;
   if (!top) path_ = join(path_, next.name);
   if (obstacle_ == Obstacle::kNone) obstacle_ = next.obstacle;
-  struct stat st{};
+  struct stat st {};
   if (::fstat(here_.get(), &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
   frame.device = st.st_dev;
   frame.inode = st.st_ino;
@@ -180,7 +182,7 @@ Result<bool> Capture::is_hosts_doing(int host, const GuestThing& thing) const {
   if (host < 0) return false;
   CLOCHE_TRY_ASSIGN(const std::optional<HostThing> before, host_.look(host, thing.name, thing.path));
   if (before) return before->changed;
-  struct stat st{};
+  struct stat st {};
   return ::fstat(host, &st) != 0 || later(st.st_ctim, view_.started);
 }
 
@@ -190,7 +192,7 @@ Status Capture::leave() {
   frames_.pop_back();
   if (frames_.empty()) return {};
   here_ = Fd(::openat(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat st{};
+  struct stat st {};
   if (!here_.valid() || ::fstat(here_.get(), &st) != 0) {
     return fail_errno(errno, "read the workspace", "the way back could not be opened");
   }
@@ -255,6 +257,10 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   entry.after->mode = thing.st.st_mode & 0777;
   entry.after->size = static_cast<std::uint64_t>(thing.st.st_size);
   if ((thing.st.st_mode & 07000 & ~(before ? before->whole_mode : 0)) != 0) entry.marks |= kSpecialBits;
+  constexpr mode_t kSetId = 06000;
+  if (before && before->state.kind == FileKind::kRegular && (before->whole_mode & kSetId) != 0) {
+    entry.marks |= kHostPrivileges;
+  }
   if (!unstored_.add(thing.st)) {
     entry.obstacle = Obstacle::kTooLarge;
     if (before) CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
@@ -268,6 +274,7 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
     entry.after->digest = known->second.digest;
     entry.after->mode = known->second.mode;
     entry.marks |= known->second.marks;
+    entry.attributes = known->second.attributes;
   }
   if (before && before->state.kind == FileKind::kRegular) {
     CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
@@ -276,7 +283,8 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   }
   if (known == kept_links_.end()) CLOCHE_TRY(blobs_.keep(entry.after->digest));
   if (thing.st.st_nlink > 1)
-    kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode, entry.marks & kAttributes);
+    kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode,
+                            entry.marks & (kAttributes | kKeptAttributes), entry.attributes);
   if (before && before->text && before->state.digest != entry.after->digest) {
     CLOCHE_TRY(blobs_.keep_text(*before->text, before->state.digest));
     entry.marks |= kBaseKept;
@@ -287,6 +295,13 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
 Status Capture::read_guest(const GuestThing& thing, Entry& entry) {
   CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(here_.get(), thing.name));
   if (has_attributes(file.get())) entry.marks |= kAttributes;
+  if (entry.has(kAttributes) && (view_.keep & kKeepXattrs) != 0) {
+    auto attributes = user_attributes(file.get());
+    if (attributes && !attributes->empty()) {
+      entry.marks |= kKeptAttributes;
+      entry.attributes = std::move(*attributes);
+    }
+  }
   CLOCHE_TRY_ASSIGN(entry.after->digest, blobs_.read(file.get(), entry.after->size));
   return {};
 }
@@ -368,6 +383,7 @@ Status Capture::note(Entry entry, const std::optional<HostThing>& before) {
     if (entry.obstacle == Obstacle::kNone) entry.obstacle = before->obstacle;
   }
   if (entry.obstacle == Obstacle::kNone) entry.obstacle = obstacle_;
+  for (const auto& [name, value] : entry.attributes) path_bytes_ += name.size() + value.size();
   path_bytes_ += entry.path.size() + (entry.before ? entry.before->target.size() : 0) +
                  (entry.after ? entry.after->target.size() : 0);
   if (proposal_.entries.size() >= kMostEntries || path_bytes_ > kMostPathBytes) {

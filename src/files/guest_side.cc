@@ -12,6 +12,7 @@
 #include <memory>
 #include <string_view>
 
+#include "files/proposal.h"
 #include "tree/path_rules.h"
 
 namespace cloche::files {
@@ -33,7 +34,7 @@ Result<Fd> reopen(int place, mode_t mode, mode_t rights, int flags, const std::s
 
 Result<Fd> open_with_rights(int folder, const std::string& name, mode_t kind, mode_t rights, int flags) {
   const Fd place(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat st{};
+  struct stat st {};
   if (!place.valid() || ::fstat(place.get(), &st) != 0) return cannot(name, "could not be reached");
   if ((st.st_mode & S_IFMT) != kind) return fail(ErrorCode::kSystem, "read " + tree::printable(name), "it changed");
   return reopen(place.get(), st.st_mode, rights, flags, name);
@@ -62,7 +63,7 @@ Result<std::vector<std::string>> names_in(int folder) {
 }
 
 Result<Fd> open_guest_top(int directory) {
-  struct stat st{};
+  struct stat st {};
   if (::fstat(directory, &st) != 0) return cannot("the workspace", "could not be inspected");
   return reopen(directory, st.st_mode, 0700, O_RDONLY | O_DIRECTORY, "the workspace");
 }
@@ -103,6 +104,28 @@ bool has_attributes(int fd) {
       return true;
   }
   return false;
+}
+
+std::optional<std::vector<std::pair<std::string, std::string>>> user_attributes(int fd) {
+  std::vector<std::pair<std::string, std::string>> out;
+  std::string names(XATTR_LIST_MAX, '\0');
+  const ssize_t size = ::flistxattr(fd, names.data(), names.size());
+  std::string_view left(names.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  std::size_t bytes = 0;
+  while (!left.empty()) {
+    std::string name(left.substr(0, left.find('\0')));
+    left.remove_prefix(std::min(left.size(), name.size() + 1));
+    if (!name.starts_with("user.") || name.starts_with("user.overlay.")) continue;
+    std::string value(kMostAttributeBytes, '\0');
+    const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
+    if (length < 0) return std::nullopt;
+    value.resize(static_cast<std::size_t>(length));
+    bytes += name.size() + value.size();
+    if (bytes > kMostAttributeBytes || out.size() >= kMostAttributes) return std::nullopt;
+    out.emplace_back(std::move(name), std::move(value));
+  }
+  std::ranges::sort(out);
+  return out;
 }
 
 }  // namespace cloche::files

@@ -14,6 +14,7 @@ using tree::FileKind;
 using tree::FileState;
 
 constexpr std::string_view kMagic = "cloche-files 1\n";
+constexpr std::uint64_t kKinds = 2;  // of views
 constexpr std::uint64_t kHasBefore = 1;
 constexpr std::uint64_t kHasAfter = 2;
 constexpr std::size_t kMaxRoot = 4096;
@@ -72,6 +73,21 @@ Status check_entry(const Entry& entry) {
   return {};
 }
 
+Status take_attributes(PackedReader& reader, Entry& entry) {
+  std::size_t bytes = 0;
+  const std::uint64_t count = reader.number_up_to(kMostAttributes);
+  for (std::uint64_t i = 0; i < count && reader.good(); ++i) {
+    std::string name(reader.text_up_to(kMostAttributeBytes));
+    std::string value(reader.text_up_to(kMostAttributeBytes));
+    bytes += name.size() + value.size();
+    if (!name.starts_with("user.") || name.find('\0') != std::string::npos || bytes > kMostAttributeBytes) {
+      return damaged("the index proposes an attribute that no guest may give");
+    }
+    entry.attributes.emplace_back(std::move(name), std::move(value));
+  }
+  return {};
+}
+
 Result<Entry> take_entry(PackedReader& reader) {
   Entry entry;
   entry.path = reader.text_up_to(kMaxShownPath);
@@ -80,6 +96,7 @@ Result<Entry> take_entry(PackedReader& reader) {
   entry.marks = static_cast<std::uint32_t>(reader.number_up_to(kAllMarks));
   if ((has & kHasBefore) != 0) entry.before = take_state(reader);
   if ((has & kHasAfter) != 0) entry.after = take_state(reader);
+  if (entry.has(kKeptAttributes)) CLOCHE_TRY(take_attributes(reader, entry));
   if (!reader.good()) return damaged("the index is damaged");
   CLOCHE_TRY(check_entry(entry));
   return entry;
@@ -90,7 +107,7 @@ Result<Entry> take_entry(PackedReader& reader) {
 std::string encode_index(const Proposal& proposal) {
   std::string bytes(kMagic);
   put_text(bytes, proposal.root);
-  put_number(bytes, static_cast<std::uint64_t>(proposal.kind));
+  put_number(bytes, static_cast<std::uint64_t>(proposal.kind) + kKinds * proposal.keep);
   put_number(bytes, proposal.entries.size());
   for (const Entry& entry : proposal.entries) {
     put_text(bytes, entry.path);
@@ -99,6 +116,12 @@ std::string encode_index(const Proposal& proposal) {
     put_number(bytes, entry.marks);
     if (entry.before) put_state(bytes, *entry.before);
     if (entry.after) put_state(bytes, *entry.after);
+    if (!entry.has(kKeptAttributes)) continue;
+    put_number(bytes, entry.attributes.size());
+    for (const auto& [name, value] : entry.attributes) {
+      put_text(bytes, name);
+      put_text(bytes, value);
+    }
   }
   const sys::Digest digest = sys::sha256(bytes);
   bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
@@ -116,7 +139,9 @@ Result<Proposal> decode_index(std::string_view bytes) {
   PackedReader reader(body.substr(kMagic.size()));
   Proposal proposal;
   proposal.root = reader.text_up_to(kMaxRoot);
-  proposal.kind = static_cast<ViewKind>(reader.number_up_to(static_cast<std::uint64_t>(ViewKind::kCopy)));
+  const std::uint64_t kind = reader.number_up_to(kKinds * (kKeepAll + 1) - 1);
+  proposal.kind = static_cast<ViewKind>(kind % kKinds);
+  proposal.keep = static_cast<std::uint32_t>(kind / kKinds);
   const std::uint64_t count = reader.number_up_to(kMostEntries);
   if (!reader.good() || !proposal.root.starts_with('/') || proposal.root.find('\0') != std::string::npos) {
     return damaged("the index names no workspace");

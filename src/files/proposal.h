@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -37,13 +38,26 @@ std::string_view to_string(Obstacle obstacle);  // "a fifo", "another file syste
 
 // Facts beside the states; bits of Entry::marks.
 enum Mark : std::uint32_t {
-  kHostChanged = 1,  // changed on the host while the guest ran: nobody knows what the guest saw
-  kSpecialBits = 2,  // the guest set set-uid, set-gid or sticky; dropped
-  kAttributes = 4,   // the guest's file has extended attributes or an access list; dropped
-  kBaseKept = 8,     // blobs/ has the text that `before` states
-  kApplied = 16,     // done, and no longer part of what is proposed
-  kAllMarks = 31,
+  kHostChanged = 1,      // changed on the host while the guest ran: nobody knows what the guest saw
+  kSpecialBits = 2,      // the guest set set-uid, set-gid or sticky; dropped
+  kAttributes = 4,       // the guest's file has extended attributes or an access list; dropped
+  kBaseKept = 8,         // blobs/ has the text that `before` states
+  kApplied = 16,         // done, and no longer part of what is proposed
+  kKeptAttributes = 32,  // attributes of users that the guest gave it are part of the proposal; see Keep
+  kHostPrivileges = 64,  // the host's file has set-id bits; dropped with the old content, see Keep
+  kAllMarks = 127,
 };
+
+// What the run's policy granted to be kept, and then whoever applies must ask for, too; bits of Proposal::keep.
+enum Keep : std::uint32_t {
+  kKeepSetId = 1,   // set-id bits and capabilities of the host's own file, over a change of its content
+  kKeepXattrs = 2,  // attributes of users that the guest gave a file
+  kKeepAll = 3,
+};
+
+// Attributes of one file that are kept: together not more than this.
+inline constexpr std::size_t kMostAttributeBytes = std::size_t{64} * 1024;
+inline constexpr std::size_t kMostAttributes = 256;
 
 struct Entry {
   std::string path;
@@ -51,6 +65,7 @@ struct Entry {
   std::optional<tree::FileState> after;  // kOther where the obstacle is a kind of file
   Obstacle obstacle = Obstacle::kNone;
   std::uint32_t marks = 0;
+  std::vector<std::pair<std::string, std::string>> attributes = {};  // with kKeptAttributes
 
   bool has(Mark mark) const { return (marks & mark) != 0; }
   // Still to be decided upon.
@@ -65,6 +80,7 @@ struct Proposal {
   std::string root;
   ViewKind kind = ViewKind::kOverlay;
   std::vector<Entry> entries;  // ordered by path, each path once
+  std::uint32_t keep = 0;      // Keep, as the run's policy had it
 };
 
 struct Summary {

@@ -27,6 +27,7 @@ struct View {
   // had not been touched. Not used for an overlay.
   timespec made{};
   std::vector<std::string> covered;  // paths below where something else was mounted; never a change
+  std::uint32_t keep = 0;            // of proposal.h: what the policy granted
 };
 
 // How far a capture has come.

@@ -121,8 +121,7 @@ Task<void> pass_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, 
   if (!again) co_return;
   std::string second;
   if (*again) {
-    const bool fine =
-        co_await hear_hello(shared, flow, client, server, target, second, proto::parse_second_hello);
+    const bool fine = co_await hear_hello(shared, flow, client, server, target, second, proto::parse_second_hello);
     if (!fine) co_return;
   }
   co_await pass_opaque(shared, flow, client, server, std::move(second));
@@ -140,9 +139,12 @@ Task<void> carry_tls(Shared& shared, Flow& flow, Stream& client, Stream& server,
   TlsDuct server_side(server, shared.vault.towards_server(target.name->text()));
   guest_side.feed(early);
   co_await carry_http(shared, flow, guest_side, server_side, target, kHttpsPort, "");
-  for (const TlsDuct* duct : {&server_side, &guest_side}) {
-    if (!duct->problem().empty()) flow.record.reason += "; " + duct->problem();
+  if (!server_side.problem().empty() && flow.record.bytes_in == 0) {
+    flow.fail(server_side.problem());
+  } else if (!server_side.problem().empty()) {
+    flow.record.reason += "; " + server_side.problem();
   }
+  if (!guest_side.problem().empty()) flow.record.reason += "; " + guest_side.problem();
 }
 
 }  // namespace

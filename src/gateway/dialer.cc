@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,7 +17,8 @@ namespace cloche::gateway {
 namespace {
 
 constexpr Millis kToConnect{10'000};
-constexpr Millis kForSocket{5'000};
+constexpr Millis kForSocket{10'000};
+constexpr Millis kLongestPause{50};
 constexpr std::size_t kMostTried = 8;
 
 Task<Result<std::unique_ptr<Stream>>> connect_to(Shared& shared, Flow& flow, const proto::IpAddress& address,
@@ -82,15 +84,22 @@ Task<Result<std::unique_ptr<Stream>>> dial(Shared& shared, Flow& flow, const Tar
 }
 
 Task<Result<Fd>> SocketDialer::dial(Link& link, std::size_t index) {
-  Asked asked(loop_);
-  const std::uint64_t serial = ++last_;
-  asked_[serial] = &asked;
-  link.send({.kind = egress::Kind::kDial, .number = static_cast<std::uint32_t>(index), .serial = serial});
-  const bool answered = co_await asked.gate.wait(Clock::now() + kForSocket);
-  asked_.erase(serial);
-  if (!answered) co_return fail_errno(ETIMEDOUT, "socket", "the service did not accept in time");
-  if (asked.error != 0) co_return fail_errno(asked.error, "socket", "the service could not be reached");
-  co_return std::move(asked.fd);
+  const Clock::time_point deadline = Clock::now() + kForSocket;
+  for (Millis pause{1};; pause = std::min(pause * 2, kLongestPause)) {
+    Asked asked(loop_);
+    const std::uint64_t serial = ++last_;
+    asked_[serial] = &asked;
+    link.send({.kind = egress::Kind::kDial, .number = static_cast<std::uint32_t>(index), .serial = serial});
+    const bool answered = co_await asked.gate.wait(deadline);
+    asked_.erase(serial);
+    if (!answered) co_return fail_errno(ETIMEDOUT, "socket", "the service did not accept in time");
+    if (asked.error == 0) co_return std::move(asked.fd);
+    // Its queue is full: whoever dials it directly waits, too.
+    if (asked.error != EAGAIN || Clock::now() >= deadline) {
+      co_return fail_errno(asked.error, "socket", "the service could not be reached");
+    }
+    co_await loop_.until(Clock::now() + pause);
+  }
 }
 
 void SocketDialer::answer(std::uint64_t serial, int error, Fd fd) {

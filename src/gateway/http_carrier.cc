@@ -23,6 +23,7 @@ class Carrier {
     server_ = server;
     flow_ = flow;
   }
+  std::string server_problem() const { return server_ != nullptr ? server_->problem() : std::string(); }
   // Before a request is passed on: what is looked for in its body and in the answer starts anew.
   void begin_request() { watcher_.begin(shared_.vault); }
 
@@ -166,8 +167,14 @@ bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target)
     return false;
   }
   if (const Status sent = exchange.allow(std::move(head)); !sent) {
-    flow.deny(sent.error().message);
-    exchange.refuse({.status = 400, .text = sent.error().message});
+    const std::string problem = carrier.server_problem();
+    if (problem.empty()) {
+      flow.deny(sent.error().message);
+      exchange.refuse({.status = 400, .text = sent.error().message});
+    } else {
+      flow.fail(problem);
+      exchange.refuse({.status = 502, .text = problem});
+    }
     return false;
   }
   return true;
@@ -272,6 +279,14 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
     exchange.new_server();
     carrier.set_server(&*server_duct, &*flow);
     pass_on(shared, *flow, carrier, *target);
+  }
+  const auto& failure = carrier.exchange().failure();
+  if (!failure) co_return;
+  if (!flow) {
+    flow.emplace(shared, Via::kProxy);
+    flow->deny(failure->text);
+  } else if (flow->record.verdict == Verdict::kAllowed) {
+    flow->record.reason += "; ended: " + failure->text;
   }
 }
 

@@ -62,6 +62,9 @@ void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head) {
 
 void ask_for_plain_bytes(proto::HttpRequestHead& head) {
   head.headers.remove("TE");
+  // A part of an answer may hold a part of a value, which nobody finds.
+  head.headers.remove("Range");
+  head.headers.remove("If-Range");
   head.headers.remove("Sec-WebSocket-Extensions");
   head.headers.set("Accept-Encoding", "identity");
 }
@@ -71,6 +74,10 @@ Status check_plain_bytes(const proto::HttpResponseHead& head) {
     if (is_identity(encoding)) continue;
     // Its name is not repeated: a server may have put anything there, also a value.
     return fail(ErrorCode::kRefused, "gateway", "the answer is compressed, though plain bytes were asked for");
+  }
+  constexpr int kPartialContent = 206;
+  if (head.status == kPartialContent || head.headers.count("Content-Range") > 0) {
+    return fail(ErrorCode::kRefused, "gateway", "the answer is a part, though the whole was asked for");
   }
   if (head.headers.count("Sec-WebSocket-Extensions") > 0) {
     return fail(ErrorCode::kRefused, "gateway", "the answer has web socket extensions that were not asked for");

@@ -95,6 +95,8 @@ void Server::add_listener(egress::ListenerKind kind, std::uint32_t number, Fd fd
       start(watch_packets(shared_, std::move(*stream), ports_));
       break;
     case egress::ListenerKind::kPort:
+      doors_.insert(static_cast<std::uint16_t>(number));
+      [[fallthrough]];
     case egress::ListenerKind::kProxy:
     case egress::ListenerKind::kDnsStream:
       ports_.insert(static_cast<std::uint16_t>(number));
@@ -153,7 +155,7 @@ Status Server::change_host(const egress::Change& change, bool grants) {
   }
   CLOCHE_TRY_ASSIGN(const proto::NetRule rule, proto::parse_net_rule(change.text));
   for (unsigned port = rule.ports().first; port <= rule.ports().last; ++port) {
-    if (ports_.contains(static_cast<std::uint16_t>(port))) continue;
+    if (doors_.contains(static_cast<std::uint16_t>(port))) continue;
     return fail(ErrorCode::kInvalidInput, "grant",
                 "port " + std::to_string(port) + " was not among the run's ports at its start",
                 "name it in net.allow with for = \"0s\" to grant it later");
@@ -200,6 +202,10 @@ void Server::change(const egress::Framed& message) {
 
 void Server::schedule_ends() { start(end_leases(++schedule_)); }
 
+void Server::tell_ended(egress::Change::What what, const std::string& text) {
+  shared_.link->send({.kind = egress::Kind::kEnded}, egress::encode(egress::Change{what, text, {}}));
+}
+
 Task<void> Server::end_leases(std::uint64_t schedule) {
   for (;;) {
     const Clock::time_point next =
@@ -208,10 +214,17 @@ Task<void> Server::end_leases(std::uint64_t schedule) {
     co_await shared_.loop.until(next);
     if (schedule != schedule_) co_return;  // another one took over
     const Clock::time_point now = Clock::now();
-    for (const std::string& rule : shared_.rules.expire(now)) shared_.end_granted(rule, "ended: the lease was over");
-    for (const std::string& path : shared_.sockets.expire(now)) shared_.end_granted(path, "ended: the lease was over");
+    for (const std::string& rule : shared_.rules.expire(now)) {
+      shared_.end_granted(rule, "ended: the lease was over");
+      tell_ended(egress::Change::What::kHost, rule);
+    }
+    for (const std::string& path : shared_.sockets.expire(now)) {
+      shared_.end_granted(path, "ended: the lease was over");
+      tell_ended(egress::Change::What::kSocket, path);
+    }
     for (const std::string& name : shared_.vault.expire(now)) {
       shared_.end_with_secret(name, "ended: the lease of a secret was over");
+      tell_ended(egress::Change::What::kSecret, name);
     }
   }
 }

@@ -34,12 +34,14 @@ class Server {
   Status change_secret(const egress::Change& change, bool grants);
   Status change_socket(const egress::Change& change, bool grants);
   void schedule_ends();
+  void tell_ended(egress::Change::What what, const std::string& text);
   Task<void> end_leases(std::uint64_t schedule);
   Task<void> accept_all(std::unique_ptr<Stream> listener, egress::ListenerKind kind, std::uint32_t number);
   Task<void> finish();
 
   Shared shared_;
   std::set<std::uint16_t> ports_;  // with a listener
+  std::set<std::uint16_t> doors_;  // those of them for the hosts of net.allow
   std::uint64_t schedule_ = 0;
   std::size_t most_flows_ = 0;
 };

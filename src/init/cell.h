@@ -49,9 +49,10 @@ struct Cell {
   uint64_t scratch_device = 0;
   int first_scratch_tree = -1;  // a clone of its first directory, made to see whether that works unattached
   bool scratch_attached = false;
+  int disk_fd = -1;  // the host's directory that takes the changes to workspaces
   int landlock_fd = -1;
   int tty_slave = -1;
-  int proc_fd = -1;  // the host's /proc, where a step after the pivot needs it
+  int proc_fd = -1;            // the host's /proc, where a step after the pivot needs it
   char parent_path[256] = {};  // the directory that was last worked in, and its descriptor
   int parent_fd = -1;
   bool parent_is_ours = false;

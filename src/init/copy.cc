@@ -2,7 +2,9 @@
 // no link is followed: somebody may change the tree meanwhile.
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -23,6 +25,8 @@ constexpr int kSeekData = 3, kSeekHole = 4;
 struct Copy {
   uint64_t bytes = 0;
   uint64_t told = 0;
+  uint64_t unclonable = ~0ull;  // a device whose files cannot share their blocks with the copy's
+  uint64_t uncopyable = ~0ull;  // or that the kernel does not copy from by itself
 };
 char g_names[64 * 1024];  // no heap here; one copy at a time
 char g_value[64 * 1024];
@@ -57,7 +61,31 @@ void copy_times(int to, const struct stat& st) {
   futimens(to, times);
 }
 
-int copy_bytes(Copy& copy, int from, int to, off_t size) {
+// By sharing its blocks, where the file system can: 0, or an errno that leaves everything to do.
+int clone_file(Copy& copy, int from, int to, const struct stat& st) {
+  if (copy.unclonable == st.st_dev) return EXDEV;
+  if (ioctl(to, FICLONE, from) == 0) {
+    copy.bytes += static_cast<uint64_t>(st.st_size);
+    tell(copy);
+    return 0;
+  }
+  copy.unclonable = st.st_dev;
+  return errno;
+}
+
+// A piece, by the kernel alone or through its pages.
+ssize_t copy_piece(Copy& copy, int from, int to, off_t* at, size_t size, uint64_t device) {
+  if (copy.uncopyable != device) {
+    const ssize_t n = syscall(SYS_copy_file_range, from, at, to, nullptr, size, 0);
+    if (n > 0) return n;
+    // 0 at a place with data: a file system that cannot, and does not say so.
+    copy.uncopyable = device;
+  }
+  return sendfile(to, from, at, size);
+}
+
+int copy_bytes(Copy& copy, int from, int to, const struct stat& st) {
+  const off_t size = st.st_size;
   off_t at = 0;
   while (at < size) {
     // A file system that knows nothing of holes calls everything data.
@@ -70,7 +98,7 @@ int copy_bytes(Copy& copy, int from, int to, off_t size) {
     while (at < end) {
       constexpr off_t kPiece = 1 << 20;
       const off_t left = end - at < kPiece ? end - at : kPiece;
-      const ssize_t n = sendfile(to, from, &at, static_cast<size_t>(left));
+      const ssize_t n = copy_piece(copy, from, to, &at, static_cast<size_t>(left), st.st_dev);
       if (n < 0) return errno;
       if (n == 0) return 0;  // it became shorter
       copy.bytes += static_cast<uint64_t>(n);
@@ -86,7 +114,8 @@ int copy_opened(Copy& copy, int from, int to_dir, const char* name) {
   if (!S_ISREG(st.st_mode)) return ENOENT;  // replaced meanwhile
   const int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (to < 0) return errno;
-  int error = copy_bytes(copy, from, to, st.st_size);
+  int error = st.st_size > 0 ? clone_file(copy, from, to, st) : 0;
+  if (error != 0) error = copy_bytes(copy, from, to, st);
   if (error == 0) {
     copy_attributes(from, to);
     if (fchmod(to, st.st_mode & 0777) != 0) error = errno;

@@ -81,6 +81,7 @@ int run_step(Cell& cell, const wire::Step& step) {
   switch (step.kind) {
     case StepKind::kNewRoot:
     case StepKind::kScratch:
+    case StepKind::kDiskScratch:
     case StepKind::kDir:
     case StepKind::kSymlink:
     case StepKind::kFile:

@@ -268,6 +268,27 @@ int make_scratch(Cell& cell, const wire::Step& step) {
   return attach_aside(mount_fd);
 }
 
+// Goes aside always: what the engine cloned belongs to its mount namespace, and overlayfs takes only what hangs in
+// ours.
+int take_disk(Cell& cell, const wire::Step& step) {
+  int tree = -1;
+  if (step.y == 0) {
+    tree = open_source(cell.spec.text(step.b), wire::kNoSymlinks);
+  } else if (step.y < cell.fd_count) {
+    tree = cell.fds[step.y];
+    cell.fds[step.y] = -1;
+  } else {
+    errno = EBADF;
+  }
+  if (tree < 0) return errno;
+  MountAttr attr;
+  attr.set = kAttrNoSuid | kAttrNoDev;
+  attr.propagation = kPropagationPrivate;
+  if (mount_setattr(tree, "", kAtEmptyPath | kAtRecursive, attr) != 0) return errno;
+  cell.disk_fd = tree;
+  return attach_aside(tree);
+}
+
 int scratch_dir(Cell& cell, const wire::Step& step) {
   const char* name = cell.spec.text(step.b);
   const bool first = strcmp(name, kFirstScratchDir) == 0;
@@ -348,6 +369,7 @@ int pivot(Cell& cell) {
   // Now the old root lies on top of the new one, and the scratch on top of the old root: each unmount takes the
   // topmost.
   if (cell.scratch_attached && umount2(".", MNT_DETACH) != 0) return errno;
+  if (cell.disk_fd >= 0 && umount2(".", MNT_DETACH) != 0) return errno;
   if (chdir("/") != 0) return errno;
   return begin_unmount(old_root);
 }
@@ -369,6 +391,8 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
       return make_root(cell, step);
     case StepKind::kScratch:
       return make_scratch(cell, step);
+    case StepKind::kDiskScratch:
+      return take_disk(cell, step);
     case StepKind::kDir:
       return make_dir(cell, step);
     case StepKind::kSymlink:

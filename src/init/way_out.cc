@@ -143,7 +143,16 @@ int listen_on(const wire::Step& step) {
 }
 
 // Places in the program below.
-enum Place : int { kVersion4 = 4, kTcp4 = 10, kUdp4 = 13, kVersion6 = 19, kTcp6 = 22, kUdp6 = 25, kKeep = 27, kDrop = 28 };
+enum Place : int {
+  kVersion4 = 4,
+  kTcp4 = 10,
+  kUdp4 = 13,
+  kVersion6 = 19,
+  kTcp6 = 22,
+  kUdp6 = 25,
+  kKeep = 27,
+  kDrop = 28
+};
 
 constexpr struct sock_filter load(uint16_t size, uint16_t mode, uint32_t offset) {
   return {static_cast<uint16_t>(BPF_LD | size | mode), 0, 0, offset};

@@ -33,13 +33,17 @@ int mount_overlay(int lower, int upper, int work) {
   return make_mount("overlay", options, 4, kAttrNoSuid | kAttrNoDev);
 }
 
+int folder_for_changes(const Cell& cell, const wire::Step& step) {
+  return make_dir(step.y != 0 ? cell.disk_fd : cell.scratch_fd, cell.spec.text(step.b), 0755);
+}
+
 int cover_by_overlay(Cell& cell, const wire::Step& step) {
   const char* target = cell.spec.text(step.a);
   int lower = open_target(cell, target);
   if (lower < 0) return -lower;
   struct stat st;
   int error = fstat(lower, &st) == 0 ? 0 : errno;
-  int own = error == 0 ? make_dir(cell.scratch_fd, cell.spec.text(step.b), 0755) : -error;
+  int own = error == 0 ? folder_for_changes(cell, step) : -error;
   int upper = own >= 0 ? make_dir(own, wire::kUpperName, st.st_mode & 0777) : own;
   int work = upper >= 0 ? make_dir(own, wire::kOverlayWorkName, 0755) : upper;
   int mount = work >= 0 ? mount_overlay(lower, upper, work) : work;
@@ -71,7 +75,7 @@ int cover_by_copy(Cell& cell, const wire::Step& step) {
   const char* target = cell.spec.text(step.a);
   int source = open_target(cell, target);
   if (source < 0) return -source;
-  int own = make_dir(cell.scratch_fd, cell.spec.text(step.b), 0755);
+  int own = folder_for_changes(cell, step);
   // What the host changes while this reads is to be seen by its time.
   (void)parting_moment();
   int error = own < 0 ? -own : copy_tree(source, own, wire::kUpperName);

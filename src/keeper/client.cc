@@ -180,9 +180,7 @@ Result<Cell> Client::take_over(Reply reply) {
 Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
   cgroups_ = context.host.cgroup.version;
   std::optional<Cell> cell;
-  if (shelf_)
-    cell = shelf_->take(
-        context.shared, [&] { return wish_for(plan); }, context.pass_stdin);
+  if (shelf_) cell = shelf_->take(context.shared, [&] { return wish_for(plan); }, context.pass_stdin);
   const bool at_hand = cell.has_value();
   if (!at_hand) {
     Ask ask;

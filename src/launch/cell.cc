@@ -97,7 +97,6 @@ Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSp
     for (const Fd& tasks : cell.doors.v1_tasks) inside.cgroup_tasks.push_back(tasks.get());
     CLOCHE_TRY_ASSIGN(cell.process, spawn(inside));
   }
-  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
   return cell;
 }
 

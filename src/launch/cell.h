@@ -75,6 +75,7 @@ struct Cell {
   CgroupLeaf cgroup;
   CgroupLeaf::Doors doors;  // release with the process's memory
   WorkDirectory work;
+  WorkDirectory disk;             // what takes the changes to workspaces, where that is no memory
   std::vector<std::string> argv;  // in place of the plan's, which several runs may share
   std::vector<Fd> grants;         // bwrap: the places that were checked, in the order of plan.grants
   Fd out;                         // read ends of the guest's stdout and stderr
@@ -86,8 +87,9 @@ struct Cell {
   std::uint64_t greeted = 0;   // when init began, if its first message was taken before the run's loop saw it
 };
 
-// Cgroup with its limits, pipes, the first process in its namespaces and in the cgroup.
+// Cgroup with its limits, the first process in its namespaces and in the cgroup.
 Result<Cell> begin(const Plan& plan, const LaunchContext& context, const SpawnSpec& spec);
+// The guest's pipes. Once init has its steps: it waits for those, and for these only at its end.
 Status make_stdio(Cell& cell, bool pass_stdin);
 
 // Waits until init has been exec'd: an ordinary user cannot write the id maps of a process that still shares the

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,13 +44,26 @@ Result<Fd> seal(const std::string& bytes) {
   return owner;
 }
 
+// The exec is told of a moment before the kernel hands the new process's files in /proc to its owner: what an ordinary
+// user is refused at first is tried again.
+Status write_first(const std::string& path, const std::string& text) {
+  constexpr Millis kSoon{2'000};
+  constexpr timespec kPause{0, 100'000};
+  const auto deadline = Clock::now() + kSoon;
+  for (;;) {
+    Status written = sys::write_checked(path, text, PROC_SUPER_MAGIC);
+    if (written || written.error().errno_value != EACCES || Clock::now() >= deadline) return written;
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
 // One uid and one gid, under the same number inside. Root's gateway may drop groups; for an ordinary user the kernel
 // wants that forbidden.
 Status write_maps(pid_t pid, const GatewayIdentity& identity) {
   const std::string proc = "/proc/" + std::to_string(pid);
   const auto line = [](std::uint32_t id) { return std::to_string(id) + " " + std::to_string(id) + " 1\n"; };
-  if (!identity.own_uid) CLOCHE_TRY(sys::write_checked(proc + "/setgroups", "deny", PROC_SUPER_MAGIC));
-  CLOCHE_TRY(sys::write_checked(proc + "/gid_map", line(identity.gid), PROC_SUPER_MAGIC));
+  if (!identity.own_uid) CLOCHE_TRY(write_first(proc + "/setgroups", "deny"));
+  CLOCHE_TRY(write_first(proc + "/gid_map", line(identity.gid)));
   return sys::write_checked(proc + "/uid_map", line(identity.uid), PROC_SUPER_MAGIC);
 }
 
@@ -59,13 +73,13 @@ Status limit(pid_t pid) {
     rlim_t most;
   };
   constexpr Cap kCaps[] = {
-      {RLIMIT_NOFILE, kOpenFiles},
-      {RLIMIT_CORE, 1},  // it holds secrets; 1, because a piped core_pattern ignores 0
-      {RLIMIT_FSIZE, 0},
-      {RLIMIT_MEMLOCK, 0},
-      {RLIMIT_MSGQUEUE, 0},
+    {RLIMIT_NOFILE, kOpenFiles},
+    {RLIMIT_CORE, 1},  // it holds secrets; 1, because a piped core_pattern ignores 0
+    {RLIMIT_FSIZE, 0},
+    {RLIMIT_MEMLOCK, 0},
+    {RLIMIT_MSGQUEUE, 0},
 #if !defined(__SANITIZE_ADDRESS__)
-      {RLIMIT_DATA, rlim_t{1} << 30},
+    {RLIMIT_DATA, rlim_t{1} << 30},
 #endif
   };
   for (const Cap& cap : kCaps) {
@@ -82,6 +96,11 @@ Status limit(pid_t pid) {
   return {};
 }
 
+Error ended_early() {
+  return {ErrorCode::kSystem, kStep, 0, "the gateway ended before it was ready",
+          "reinstall Cloche: cloche-gateway must be of the same version"};
+}
+
 Status send_settings(const Fd& control, egress::Settings& settings) {
   std::string bytes = encode(settings);
   auto memfd = bytes.size() <= egress::kMaxSettings
@@ -93,18 +112,15 @@ Status send_settings(const Fd& control, egress::Settings& settings) {
   return sys::send_bytes(control.get(), message.data(), message.size(), {memfd->get()});
 }
 
-Error ended_early() {
-  return {ErrorCode::kSystem, kStep, 0, "the gateway ended before it was ready",
-          "reinstall Cloche: cloche-gateway must be of the same version"};
-}
-
 // Its first word: that it is confined, or why not.
 Result<std::string> await_confined(Spawned& process) {
   const auto deadline = Clock::now() + kPatience;
   std::string bytes(sizeof(egress::Head) + egress::kMaxPayload + 1, '\0');
   for (;;) {
     const auto left = std::chrono::duration_cast<Millis>(deadline - Clock::now()).count();
-    if (left <= 0) return fail(ErrorCode::kSystem, kStep, "the gateway was not ready in time", "the host may be overloaded: try again");
+    if (left <= 0)
+      return fail(ErrorCode::kSystem, kStep, "the gateway was not ready in time",
+                  "the host may be overloaded: try again");
     pollfd ready{process.control.get(), POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(left)) < 0 && errno != EINTR) return fail_errno(errno, kStep, "poll failed");
     CLOCHE_TRY_ASSIGN(std::optional<sys::Received> received,
@@ -132,6 +148,11 @@ Result<std::string> await_confined(Spawned& process) {
   }
 }
 
+bool has_ended(const Spawned& process) {
+  pollfd ended{process.pidfd.get(), POLLIN, 0};
+  return ::poll(&ended, 1, 0) > 0;
+}
+
 Result<Gateway> start(const std::string& program, const GatewayIdentity& identity, egress::Settings& settings) {
   if (::access(program.c_str(), X_OK) != 0) {
     return std::unexpected(Error{ErrorCode::kRefused, kStep, errno, program + " cannot be executed",
@@ -155,9 +176,13 @@ Result<Gateway> start(const std::string& program, const GatewayIdentity& identit
   if (own.own_uid) own.uid = own.gid = kGuestUidBase + static_cast<std::uint32_t>(out.process.pid);
   out.uid = own.uid;
   settings.uid = own.own_uid ? own.uid : 0;
-  CLOCHE_TRY(limit(out.process.pid));
-  CLOCHE_TRY(write_maps(out.process.pid, own));
-  CLOCHE_TRY(send_settings(out.process.control, settings));
+  Status ready = limit(out.process.pid);
+  if (ready) ready = write_maps(out.process.pid, own);
+  if (ready) ready = send_settings(out.process.control, settings);
+  // Of one that is gone, its last word says more than what could not be done to it.
+  if (!ready && ready.error().errno_value != EPIPE && !has_ended(out.process)) {
+    return std::unexpected(ready.error());
+  }
   CLOCHE_TRY_ASSIGN(out.authority, await_confined(out.process));
   return out;
 }

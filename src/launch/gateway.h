@@ -15,10 +15,10 @@
 namespace cloche {
 
 struct Gateway {
-  Spawned process;         // `control` carries egress/message.h
-  std::uint32_t uid = 0;   // on the host
-  std::string authority;   // PEM of the certificate authority of this run, if it ends TLS
-  std::string evidence;    // what was read back of it; empty: nobody has looked yet
+  Spawned process;        // `control` carries egress/message.h
+  std::uint32_t uid = 0;  // on the host
+  std::string authority;  // PEM of the certificate authority of this run, if it ends TLS
+  std::string evidence;   // what was read back of it; empty: nobody has looked yet
 };
 
 // Lies beside cloche-init.

@@ -35,7 +35,7 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
   for (const HostMount& mount : mounts) {
     const std::string step = "grant " + mount.path;
     CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(mount.path));
-    struct stat st{};
+    struct stat st {};
     if (::fstat(place.get(), &st) != 0) return fail_errno(errno, step, "the granted path cannot be inspected");
     int tree =
         static_cast<int>(::syscall(kSysOpenTree, place.get(), "", kClone | O_CLOEXEC | kAtRecursive | AT_EMPTY_PATH));

@@ -114,13 +114,16 @@ std::string describe(const Step& step) {
       return fmt::format("bind {}{}", step.b, flags_text(step.x));
     case StepKind::kBindFd:
       return fmt::format("bind {} with its owner mapped to the guest{}", step.b, flags_text(step.x));
+    case StepKind::kDiskScratch:
+      return fmt::format("changes to workspaces go to {}", step.b);
     case StepKind::kScratchDir:
       return fmt::format("scratch on /{}{}", step.a, flags_text(step.x));
     case StepKind::kOverlay:
-      return fmt::format("overlay on /{}: the tree below stays as it is, changes go to the scratch{}", step.a,
-                         flags_text(step.x));
+      return fmt::format("overlay on /{}: the tree below stays as it is, changes go to the {}{}", step.a,
+                         step.y != 0 ? "disk" : "scratch", flags_text(step.x));
     case StepKind::kCopyTree:
-      return fmt::format("copy of /{} in the scratch{}", step.a, flags_text(step.x));
+      return fmt::format("copy of /{} {}{}", step.a, step.y != 0 ? "on the disk" : "in the scratch",
+                         flags_text(step.x));
     case StepKind::kPut:
       return fmt::format("copy {} to /{}", step.b, step.a);
     case StepKind::kDevice:

@@ -213,7 +213,7 @@ void process_files(Table& table, const HostFacts& host) {
     table.absent(G::kProcView, "host's own /proc", hints::landlock(host, 1));
     table.weak(G::kDevices, "host's /dev, file modes only", hints::landlock(host, 1));
   }
-  table.weak(G::kDisk, "RLIMIT_FSIZE per file", hints::namespaces());
+  table.weak(G::kDisk, "watched, RLIMIT_FSIZE per file", hints::namespaces());
   table.absent(G::kWorkspace, "no view of its own", hints::namespaces());
   table.absent(G::kGateway, "no network of its own", hints::namespaces());
 }

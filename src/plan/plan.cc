@@ -77,6 +77,15 @@ bool held_by_affinity(const Offer& offer, const Plan& plan) {
   return offer.guarantee == Guarantee::kCpuShare && whole_cpus_only(plan);
 }
 
+// Which directories of the host are under the limit because the supervisor looks at them.
+std::string watched_text(const Plan& plan) {
+  constexpr std::size_t kShown = 3;
+  std::string out = "watched, with what is written between two looks on top: ";
+  for (std::size_t i = 0; i < plan.watched.size() && i < kShown; ++i) out += (i == 0 ? "" : ", ") + plan.watched[i];
+  if (plan.watched.size() > kShown) out += fmt::format(" and {} more", plan.watched.size() - kShown);
+  return out;
+}
+
 // Judges every offer: held, weakened with the policy's leave, or refused.
 Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host) {
   const bool best_effort = policy.limits.mode == LimitsMode::kBestEffort;
@@ -89,18 +98,15 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
       line.mechanism = "cpu affinity, which the filter keeps";
     }
     if (g == Guarantee::kWorkspace && std::ranges::any_of(plan.workspaces, &Workspace::copied)) {
-      line.mechanism = "a copy in the scratch";
-    }
-    // A granted directory is the host's own disk: the grant is the word that spells this out.
-    const bool written_through = g == Guarantee::kDisk && !policy.files.write.empty();
-    if (written_through && line.standing == Standing::kHeld) {
-      line.standing = Standing::kWeakened;
-      line.mechanism += "; in files.write only the size of one file";
+      line.mechanism = plan.disk_scratch.empty() ? "a copy in the scratch" : "a copy on the disk";
+    } else if (g == Guarantee::kWorkspace && !plan.disk_scratch.empty()) {
+      line.mechanism = "overlayfs, changes on the disk";
     }
     if (g == Guarantee::kNetwork && plan.gateway && plan.gateway->proxy_port != 0) {
       const std::size_t rules = plan.gateway->allow.size();
       line.mechanism += fmt::format("; gateway, {} rule{}", rules, rules == 1 ? "" : "s");
     }
+    if (g == Guarantee::kDisk && !plan.watched.empty()) line.mechanism += "; " + watched_text(plan);
     const bool host_network = g == Guarantee::kNetwork && plan.net == NetMode::kHost;
     if (host_network) {
       line.standing = Standing::kAbsent;
@@ -109,8 +115,7 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     if (line.standing != Standing::kHeld) {
       const bool groups = g == Guarantee::kIdentity && policy.weakens(Weakening::kSupplementaryGroups) &&
                           line.standing == Standing::kWeakened;
-      const bool allowed = plan.backend == Backend::kNone || host_network || groups || written_through ||
-                           (is_limit(g) && best_effort) ||
+      const bool allowed = plan.backend == Backend::kNone || host_network || groups || (is_limit(g) && best_effort) ||
                            (inherent(plan.backend, g) && line.standing == Standing::kWeakened) ||
                            (plan.backend == Backend::kProcess && inherent(plan.backend, g));
       if (!allowed) {
@@ -226,6 +231,11 @@ Status settle_grants(Plan& plan, const StepContext& context) {
   return {};
 }
 
+void settle_watched(Plan& plan, const StepContext& context) {
+  if (plan.backend == Backend::kNone) return;
+  for (const std::string& path : expand_home(context.policy.files.write, context.home)) plan.watched.push_back(path);
+}
+
 void add_program(Plan& plan, const Request& request) {
   if (!request.script) {
     plan.argv = request.argv;
@@ -282,6 +292,7 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   const StepContext context{policy, request, host, request.home};
   CLOCHE_TRY(settle_workspaces(plan, context));
   CLOCHE_TRY(settle_gateway(plan, context));
+  settle_watched(plan, context);
   CLOCHE_TRY(settle_guarantees(plan, policy, host));
   add_cgroup(plan, host);
   add_environment(plan, policy, request);

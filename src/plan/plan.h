@@ -97,6 +97,8 @@ struct Plan {
   std::vector<std::string> grants;     // host paths; none may lead through a symbolic link
   std::vector<HostMount> host_mounts;  // index = y of kBindFd
   std::vector<Workspace> workspaces;
+  std::vector<Kept> keep;      // what a proposal may keep of a file beside content and mode
+  std::string disk_scratch;    // a directory of the host for what takes their changes; empty: the scratch does
   bool keeps_scratch = false;  // the engine gets the scratch, to read it when the guest is gone
   Bytes scratch_bytes{0};      // limits.disk, and what is copied in
   std::uint64_t scratch_inodes = 0;
@@ -111,6 +113,8 @@ struct Plan {
   std::optional<PlannedGateway> gateway;
   bool tty = false;
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
+  // Directories of the host that the guest writes to: no file system holds the disk limit there, the supervisor does.
+  std::vector<std::string> watched;
   bool operator==(const Plan&) const = default;
 };
 

@@ -34,8 +34,9 @@ struct Request {
   std::string home;                        // for ~ in the policy
   bool tty = false;
   std::vector<Put> puts;
-  bool keeps_files = false;  // the caller reads what the guest wrote, when it is over
-  bool cancellable = false;  // the caller holds a cancel handle (N2)
+  std::string run_directory;  // ours, on the host, where the run keeps things; of a plan alone: none
+  bool keeps_files = false;   // the caller reads what the guest wrote, when it is over
+  bool cancellable = false;   // the caller holds a cancel handle (N2)
   bool operator==(const Request&) const = default;
 };
 

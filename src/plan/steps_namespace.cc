@@ -135,7 +135,19 @@ void add_workspace(Plan& plan, const Workspace& workspace, const Policy& policy)
              .serves = Guarantee::kWorkspace,
              .a = relative(workspace.path),
              .b = workspace.scratch,
-             .x = flags});
+             .x = flags,
+             .y = plan.disk_scratch.empty() ? 0ull : 1ull});
+}
+
+// As for grants: root's engine clones it and maps its owner to the guest.
+void add_disk_scratch(Plan& plan) {
+  if (plan.disk_scratch.empty()) return;
+  Step step{.kind = StepKind::kDiskScratch, .serves = Guarantee::kWorkspace, .b = plan.disk_scratch};
+  if (plan.own_host_uid) {
+    plan.host_mounts.push_back({plan.disk_scratch, true});
+    step.y = plan.host_mounts.size();
+  }
+  add(plan, std::move(step));
 }
 
 // The shorter path first, or it would cover the longer one.
@@ -216,6 +228,7 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
              .x = plan.scratch_bytes.count,
              .y = plan.scratch_inodes});
   const std::size_t sockets = plan.gateway ? plan.gateway->sockets.size() : 0;
+  add_disk_scratch(plan);
   add(plan, {.kind = StepKind::kNewRoot,
              .serves = Guarantee::kFileSystem,
              .x = kRootSlack + script_size,

@@ -62,14 +62,22 @@ Status settle_puts(const Plan& plan, const StepContext& context) {
   return {};
 }
 
+// In a plan that nobody carries out there is no directory yet.
+std::string disk_place(const Request& request) {
+  return (request.run_directory.empty() ? "/RUN" : request.run_directory) + "/scratch";
+}
+
 }  // namespace
 
 Status settle_workspaces(Plan& plan, const StepContext& context) {
   const Workspaces& wanted = context.policy.workspace;
+  plan.keep = wanted.keep;
   plan.scratch_bytes = plan.limits.disk;
   plan.scratch_inodes = plan.limits.inodes;
   plan.keeps_scratch = context.request.keeps_files || !wanted.path.empty();
   if (!wanted.path.empty()) CLOCHE_TRY(check_backend(plan));
+  const bool on_disk = wanted.scratch == WorkspaceScratch::kDisk && !wanted.path.empty();
+  if (on_disk) plan.disk_scratch = disk_place(context.request);
   if (wanted.path.size() > kMostWorkspaces) {
     return refuse(fmt::format("{} workspaces are more than {}", wanted.path.size(), kMostWorkspaces), "name fewer");
   }
@@ -88,7 +96,9 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
                     "set workspace.mode = \"auto\": a copy serves it");
     }
     workspace.copied = cannot || wanted.mode == WorkspaceMode::kCopy;
-    if (workspace.copied && facts != nullptr) {
+    if (on_disk)
+      plan.watched.push_back(fmt::format("{}/{}/{}", plan.disk_scratch, workspace.scratch, wire::kUpperName));
+    if (workspace.copied && facts != nullptr && !on_disk) {
       plan.scratch_bytes.count += facts->bytes;
       plan.scratch_inodes += facts->entries;
     }

@@ -32,6 +32,8 @@ std::optional<Value> bound_of(const Ceiling& ceiling, Key key) {
     case Key::kWorkspacePath:
       // A workspace is read, whatever becomes of the changes: a ceiling over reading holds for it, too.
       return bound_of(ceiling, Key::kFilesRead);
+    case Key::kWorkspaceKeep:
+      return TextList{};
     case Key::kDevelopment:
       return false;
     case Key::kBackend:
@@ -188,6 +190,33 @@ bool without_traffic(Key key, const Policy& policy) {
   return traffic && !policy.needs_gateway();
 }
 
+Status enforce_key(const KeySpec& spec, const Policy& policy, const Ceiling& ceiling) {
+  const std::optional<Value> asked = load(policy, spec.key);
+  if (spec.ceiling == CeilingRule::kSources) return enforce_sources(spec, ceiling, std::get<SecretList>(*asked));
+  const std::optional<Value> bound = bound_of(ceiling, spec.key);
+  if (!bound || without_traffic(spec.key, policy)) return {};
+  switch (spec.ceiling) {
+    case CeilingRule::kNone:
+    case CeilingRule::kSources:
+      break;
+    case CeilingRule::kNetRules:
+      return enforce_grants(spec, ceiling, std::get<GrantList>(*asked), std::get<TextList>(*bound), rule_covers);
+    case CeilingRule::kSockets:
+      return enforce_grants(spec, ceiling, std::get<GrantList>(*asked), std::get<TextList>(*bound),
+                            socket_bound_covers);
+    case CeilingRule::kMost:
+      return enforce_most(spec, ceiling, asked, *bound);
+    case CeilingRule::kLeast:
+      return enforce_least(spec, ceiling, *asked, *bound);
+    case CeilingRule::kAllowed:
+      return enforce_allowed(spec, ceiling, *asked, std::get<TextList>(*bound));
+    case CeilingRule::kPrefixes:
+    case CeilingRule::kPatterns:
+      return enforce_items(spec, ceiling, std::get<TextList>(*asked), std::get<TextList>(*bound));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Ceiling> parse_ceiling(std::string_view text, std::string_view file_name) {
@@ -209,36 +238,13 @@ Result<Ceiling> parse_ceiling(std::string_view text, std::string_view file_name)
 }
 
 Status enforce(const Policy& policy, const Ceiling& ceiling) {
-  for (const KeySpec& spec : key_table()) {
-    const std::optional<Value> asked = load(policy, spec.key);
-    if (spec.ceiling == CeilingRule::kSources) CLOCHE_TRY(enforce_sources(spec, ceiling, std::get<SecretList>(*asked)));
-    const std::optional<Value> bound = bound_of(ceiling, spec.key);
-    if (!bound || without_traffic(spec.key, policy)) continue;
-    switch (spec.ceiling) {
-      case CeilingRule::kNone:
-      case CeilingRule::kSources:
-        break;
-      case CeilingRule::kNetRules:
-        CLOCHE_TRY(enforce_grants(spec, ceiling, std::get<GrantList>(*asked), std::get<TextList>(*bound), rule_covers));
-        break;
-      case CeilingRule::kSockets:
-        CLOCHE_TRY(enforce_grants(spec, ceiling, std::get<GrantList>(*asked), std::get<TextList>(*bound),
-                                  socket_bound_covers));
-        break;
-      case CeilingRule::kMost:
-        CLOCHE_TRY(enforce_most(spec, ceiling, asked, *bound));
-        break;
-      case CeilingRule::kLeast:
-        CLOCHE_TRY(enforce_least(spec, ceiling, *asked, *bound));
-        break;
-      case CeilingRule::kAllowed:
-        CLOCHE_TRY(enforce_allowed(spec, ceiling, *asked, std::get<TextList>(*bound)));
-        break;
-      case CeilingRule::kPrefixes:
-      case CeilingRule::kPatterns:
-        CLOCHE_TRY(enforce_items(spec, ceiling, std::get<TextList>(*asked), std::get<TextList>(*bound)));
-        break;
-    }
+  for (const KeySpec& spec : key_table()) CLOCHE_TRY(enforce_key(spec, policy, ceiling));
+  return {};
+}
+
+Status enforce_way_out(const Policy& policy, const Ceiling& ceiling) {
+  for (const Key key : {Key::kNetAllow, Key::kSocketsAllow, Key::kSecrets}) {
+    CLOCHE_TRY(enforce_key(spec_of(key), policy, ceiling));
   }
   return {};
 }

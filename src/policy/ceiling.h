@@ -30,5 +30,7 @@ Result<Ceiling> parse_ceiling(std::string_view text, std::string_view file_name)
 
 // kRefused with the key, the asked and the allowed value.
 Status enforce(const Policy& policy, const Ceiling& ceiling);
+// The same for hosts, sockets and secrets alone: for what is granted to a run that has passed already.
+Status enforce_way_out(const Policy& policy, const Ceiling& ceiling);
 
 }  // namespace cloche

@@ -43,9 +43,10 @@ std::optional<Value> from_optional(const std::optional<Millis>& value) {
   return from_millis(*value);
 }
 
-TextList weakening_words(const std::vector<Weakening>& weaken) {
+template <typename Enum>
+TextList words_of(const std::vector<Enum>& list) {
   TextList out;
-  for (const Weakening w : weaken) out.emplace_back(to_string(w));
+  for (const Enum word : list) out.emplace_back(to_string(word));
   return out;
 }
 
@@ -246,6 +247,15 @@ void store(Policy& policy, Key key, const Value& value) {
     case Key::kWorkspaceMode:
       policy.workspace.mode = word_to<WorkspaceMode>(key, value);
       return;
+    case Key::kWorkspaceScratch:
+      policy.workspace.scratch = word_to<WorkspaceScratch>(key, value);
+      return;
+    case Key::kWorkspaceKeep:
+      policy.workspace.keep.clear();
+      for (const std::string& word : std::get<TextList>(value)) {
+        policy.workspace.keep.push_back(static_cast<Kept>(rank_of(spec_of(key), word)));
+      }
+      return;
     case Key::kEnvPass:
       policy.env.pass = std::get<TextList>(value);
       return;
@@ -307,7 +317,7 @@ std::optional<Value> load(const Policy& policy, Key key) {
     case Key::kRootInCell:
       return policy.root_in_cell;
     case Key::kWeaken:
-      return weakening_words(policy.weaken);
+      return words_of(policy.weaken);
     case Key::kLimitsMode:
       return from_word(policy.limits.mode);
     case Key::kLimitsWall:
@@ -342,6 +352,10 @@ std::optional<Value> load(const Policy& policy, Key key) {
       return policy.workspace.path;
     case Key::kWorkspaceMode:
       return from_word(policy.workspace.mode);
+    case Key::kWorkspaceScratch:
+      return from_word(policy.workspace.scratch);
+    case Key::kWorkspaceKeep:
+      return words_of(policy.workspace.keep);
     case Key::kEnvPass:
       return policy.env.pass;
     case Key::kEnvSet:

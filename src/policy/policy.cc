@@ -74,6 +74,26 @@ std::string_view to_string(WorkspaceMode mode) {
   return "invalid";
 }
 
+std::string_view to_string(WorkspaceScratch scratch) {
+  switch (scratch) {
+    case WorkspaceScratch::kMemory:
+      return "memory";
+    case WorkspaceScratch::kDisk:
+      return "disk";
+  }
+  return "invalid";
+}
+
+std::string_view to_string(Kept kept) {
+  switch (kept) {
+    case Kept::kSetId:
+      return "setid";
+    case Kept::kXattrs:
+      return "xattrs";
+  }
+  return "invalid";
+}
+
 std::string_view to_string(Weakening weakening) {
   switch (weakening) {
     case Weakening::kSupplementaryGroups:

@@ -24,12 +24,22 @@ enum class WorkspaceMode : std::uint8_t {
   kCopy
 };  // kAuto: overlayfs, or a copy where that cannot serve
 
-std::string_view to_string(Tier);           // "process", "namespace", "container", "microvm"
-std::string_view to_string(BackendChoice);  // "auto", "native", "bwrap", "none"
-std::string_view to_string(Trust);          // "low", "medium"
-std::string_view to_string(LimitsMode);     // "require", "best-effort"
-std::string_view to_string(NetMode);        // "none", "host"
-std::string_view to_string(WorkspaceMode);  // "auto", "overlay", "copy"
+// What takes a workspace's changes until they are kept.
+enum class WorkspaceScratch : std::uint8_t { kMemory, kDisk };
+// What a proposal has of a file only by its own word.
+enum class Kept : std::uint8_t {
+  kSetId,   // set-user-id and set-group-id bits that the file has on the host
+  kXattrs,  // extended attributes and access lists that the guest gave it
+};
+
+std::string_view to_string(Tier);              // "process", "namespace", "container", "microvm"
+std::string_view to_string(BackendChoice);     // "auto", "native", "bwrap", "none"
+std::string_view to_string(Trust);             // "low", "medium"
+std::string_view to_string(LimitsMode);        // "require", "best-effort"
+std::string_view to_string(NetMode);           // "none", "host"
+std::string_view to_string(WorkspaceMode);     // "auto", "overlay", "copy"
+std::string_view to_string(WorkspaceScratch);  // "memory", "disk"
+std::string_view to_string(Kept);              // "setid", "xattrs"
 
 struct Limits {
   LimitsMode mode = LimitsMode::kRequire;
@@ -58,6 +68,8 @@ struct FileGrants {
 struct Workspaces {
   std::vector<std::string> path;  // absolute, ~/ or relative to the caller's directory; appear at the same path
   WorkspaceMode mode = WorkspaceMode::kAuto;
+  WorkspaceScratch scratch = WorkspaceScratch::kMemory;
+  std::vector<Kept> keep;
   bool operator==(const Workspaces&) const = default;
 };
 

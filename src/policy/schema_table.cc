@@ -14,6 +14,8 @@ constexpr std::array<std::string_view, 2> kTrusts{"low", "medium"};
 constexpr std::array<std::string_view, 2> kModes{"require", "best-effort"};
 constexpr std::array<std::string_view, 2> kNets{"none", "host"};
 constexpr std::array<std::string_view, 3> kWorkspaceModes{"auto", "overlay", "copy"};
+constexpr std::array<std::string_view, 2> kWorkspaceScratches{"memory", "disk"};
+constexpr std::array<std::string_view, 2> kKept{"setid", "xattrs"};
 constexpr std::array<std::string_view, 3> kWeakenings{"supplementary-groups", "host-network", "no-backend"};
 
 constexpr std::uint64_t kSecond = 1'000;
@@ -26,7 +28,7 @@ constexpr std::uint64_t kTebi = 1ULL << 40;
 using enum KeyType;
 using Rule = CeilingRule;
 
-constexpr std::array<KeySpec, 39> kTable{{
+constexpr std::array<KeySpec, 41> kTable{{
     {Key::kVersion, "version", kVersion, Rule::kNone, 1, 1, {}, "1", "Version of the policy format; required"},
     {Key::kExtends,
      "extends",
@@ -211,6 +213,10 @@ constexpr std::array<KeySpec, 39> kTable{{
      "Host directories the guest sees and may change while they stay as they are; see cloche diff and apply"},
     {Key::kWorkspaceMode, "workspace.mode", kWord, Rule::kNone, 0, 0, kWorkspaceModes, "\"auto\"",
      "How: by overlayfs, on a copy, or whichever of them this host can do"},
+    {Key::kWorkspaceScratch, "workspace.scratch", kWord, Rule::kNone, 0, 0, kWorkspaceScratches, "\"memory\"",
+     "Where the changes lie until the run is over: in memory, or on the disk in the run's own directory"},
+    {Key::kWorkspaceKeep, "workspace.keep", kWordList, Rule::kAllowed, 0, 0, kKept, "[\"setid\"]",
+     "What cloche apply --keep may keep of a changed file: its set-id bits, the attributes that the guest gave it"},
     {Key::kEnvPass,
      "env.pass",
      kEnvNames,

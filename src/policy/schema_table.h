@@ -38,6 +38,8 @@ enum class Key : std::uint8_t {
   kFilesExecWritable,
   kWorkspacePath,
   kWorkspaceMode,
+  kWorkspaceScratch,
+  kWorkspaceKeep,
   kEnvPass,
   kEnvSet,
   kNetMode,

@@ -93,6 +93,9 @@ TEST(Schema, WordsOfTheTableAreTheWordsOfTheEnums) {
   same(Key::kLimitsMode, LimitsMode{}, 2);
   same(Key::kNetMode, NetMode{}, 2);
   same(Key::kWeaken, Weakening{}, 3);
+  same(Key::kWorkspaceMode, WorkspaceMode{}, 3);
+  same(Key::kWorkspaceScratch, WorkspaceScratch{}, 2);
+  same(Key::kWorkspaceKeep, Kept{}, 2);
 }
 
 std::string read_docs() {

@@ -156,7 +156,7 @@ bool HttpExchange::step_client() {
       if (in_client_.empty()) return client_ended();
       return pass_body(request_, in_client_, to_server_, &HttpWatcher::request_body);
     case HttpPhase::kOpaque:
-      return in_client_.empty() ? client_ended() : pass_opaque(in_client_, to_server_);
+      return in_client_.empty() ? client_ended() : pass_opaque(in_client_, to_server_, &HttpWatcher::request_body);
     default:
       return false;
   }
@@ -174,7 +174,7 @@ bool HttpExchange::step_server() {
       if (!answer_began_) return read_response_head();
       return pass_body(response_, in_server_, to_client_, &HttpWatcher::response_body);
     case HttpPhase::kOpaque:
-      return in_server_.empty() ? server_ended() : pass_opaque(in_server_, to_client_);
+      return in_server_.empty() ? server_ended() : pass_opaque(in_server_, to_client_, &HttpWatcher::response_body);
     default:
       return false;
   }
@@ -321,11 +321,25 @@ bool HttpExchange::emit(Flow& flow, std::string payload, HttpPart part, HttpQueu
   return true;
 }
 
-bool HttpExchange::pass_opaque(HttpQueue& from, HttpQueue& to) {
+bool HttpExchange::pass_opaque(HttpQueue& from, HttpQueue& to, BodyFilter filter) {
   const std::size_t count = std::min(from.size(), room_in(to));
-  to.append(from.view().substr(0, count));
+  if (count == 0) return false;
+  std::string bytes(from.view().substr(0, count));
   from.drop(count);
-  return count > 0;
+  if (watcher_ != nullptr) {
+    if (auto error = (watcher_->*filter)(bytes, HttpPart::kMore)) return fail(std::move(*error));
+  }
+  to.append(bytes);
+  return true;
+}
+
+// What the watcher held back, once that side has ended.
+bool HttpExchange::end_opaque(bool& told, HttpQueue& to, BodyFilter filter) {
+  if (std::exchange(told, true) || watcher_ == nullptr) return false;
+  std::string rest;
+  if (auto error = (watcher_->*filter)(rest, HttpPart::kLast)) return fail(std::move(*error));
+  to.append(rest);
+  return true;
 }
 
 // Called when everything the client sent has been used, or cannot be without more of it.
@@ -339,6 +353,7 @@ bool HttpExchange::client_ended() {
     case HttpPhase::kRunning:
       return fail({400, "the connection was closed in the middle of a body"});
     case HttpPhase::kOpaque:
+      if (end_opaque(client_end_told_, to_server_, &HttpWatcher::request_body)) return true;
       if (server_gets_end() && client_gets_end()) finish();
       return false;
     default:
@@ -355,6 +370,7 @@ bool HttpExchange::server_ended() {
     case HttpPhase::kRunning:
       break;
     case HttpPhase::kOpaque:
+      if (end_opaque(server_end_told_, to_client_, &HttpWatcher::response_body)) return true;
       if (server_gets_end() && client_gets_end()) finish();
       return false;
     default:

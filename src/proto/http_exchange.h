@@ -30,6 +30,7 @@ enum class HttpPart { kMore, kLast };
 
 // Who wants to see or change what passes after a request was allowed. An error stops the exchange. A body may be held
 // back and given out in a later call, all of it by kLast; with a Content-Length its size must stay the same in sum.
+// After 101 the bytes of either side come as a body that goes on.
 class HttpWatcher {
  public:
   virtual ~HttpWatcher() = default;
@@ -107,7 +108,8 @@ class HttpExchange {
   void begin_flow(Flow& flow, HttpFraming in, HttpFraming out, HttpQueue& to, BodyFilter filter);
   bool pass_body(Flow& flow, HttpQueue& from, HttpQueue& to, BodyFilter filter);
   bool emit(Flow& flow, std::string payload, HttpPart part, HttpQueue& to, BodyFilter filter);
-  bool pass_opaque(HttpQueue& from, HttpQueue& to);
+  bool pass_opaque(HttpQueue& from, HttpQueue& to, BodyFilter filter);
+  bool end_opaque(bool& told, HttpQueue& to, BodyFilter filter);
   bool client_ended();
   bool server_ended();
   bool response_ended();
@@ -119,6 +121,8 @@ class HttpExchange {
   HttpPhase phase_ = HttpPhase::kHead;
   HttpQueue in_client_, in_server_, to_client_, to_server_;
   bool client_closed_ = false;
+  bool client_end_told_ = false;  // kOpaque: to the watcher
+  bool server_end_told_ = false;
   bool server_closed_ = false;
 
   HttpRequestParser request_parser_;

@@ -151,6 +151,16 @@ void write(JsonWriter& json, const Call& call) {
   json.end_object();
 }
 
+void write(JsonWriter& json, const GrantChange& change) {
+  json.begin_object();
+  json.member("at_us", count_of(change.at));
+  json.member("change", to_string(change.turn));
+  json.member("what", change.what);
+  json.member("text", change.text);
+  json.member("by", change.by);
+  json.end_object();
+}
+
 template <typename T>
 void write_all(JsonWriter& json, std::string_view key, const std::vector<T>& values) {
   json.name(key).begin_array();
@@ -168,6 +178,7 @@ void write(JsonWriter& json, const NetworkUse& network) {
   json.member("bytes_out", network.bytes_out);
   write_all(json, "connections", network.connections);
   write_all(json, "calls", network.calls);
+  write_all(json, "changes", network.changes);
   json.end_object();
 }
 

@@ -185,10 +185,21 @@ Call read_call(const Place& at) {
   return out;
 }
 
+GrantChange read_change(const Place& at) {
+  GrantChange out;
+  out.at = at.at("at_us").duration<std::chrono::microseconds>();
+  out.turn = at.at("change").word(grant_turn_from);
+  out.what = at.at("what").text();
+  out.text = at.at("text").text();
+  out.by = at.at("by").text();
+  return out;
+}
+
 NetworkUse read_network(const Place& at) {
   NetworkUse out;
   out.connections = at.at("connections").list<Connection>(read_connection);
   out.calls = at.at("calls").list<Call>(read_call);
+  out.changes = at.at("changes").list<GrantChange>(read_change);
   out.connections_total = at.at("connections_total").number<std::uint64_t>();
   out.denied_total = at.at("denied_total").number<std::uint64_t>();
   out.calls_total = at.at("calls_total").number<std::uint64_t>();

@@ -30,6 +30,25 @@ std::string_view to_string(Via via) {
   return "direct";
 }
 
+std::string_view to_string(GrantChange::Turn turn) {
+  switch (turn) {
+    case GrantChange::Turn::kGranted:
+      return "granted";
+    case GrantChange::Turn::kRevoked:
+      return "revoked";
+    case GrantChange::Turn::kEnded:
+      return "ended";
+  }
+  return "ended";
+}
+
+std::optional<GrantChange::Turn> grant_turn_from(std::string_view name) {
+  for (std::size_t i = 0; i < kGrantTurnCount; ++i) {
+    if (to_string(static_cast<GrantChange::Turn>(i)) == name) return static_cast<GrantChange::Turn>(i);
+  }
+  return std::nullopt;
+}
+
 std::optional<Verdict> verdict_from(std::string_view name) {
   for (std::size_t i = 0; i < kVerdictCount; ++i) {
     if (to_string(static_cast<Verdict>(i)) == name) return static_cast<Verdict>(i);

@@ -52,8 +52,23 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
+// A grant that came or went while the run lived.
+struct GrantChange {
+  enum class Turn : std::uint8_t { kGranted, kRevoked, kEnded };
+  std::chrono::microseconds at{0};
+  Turn turn{};
+  std::string what;  // "host", "socket", "secret"
+  std::string text;  // rule, path or name
+  std::string by;    // "uid 1000", "program": that linked the library, "lease": its time was over
+  bool operator==(const GrantChange&) const = default;
+};
+inline constexpr std::size_t kGrantTurnCount = 3;
+std::string_view to_string(GrantChange::Turn);  // "granted", "revoked", "ended"
+std::optional<GrantChange::Turn> grant_turn_from(std::string_view name);
+
 inline constexpr std::size_t kMaxReportedConnections = 1000;
 inline constexpr std::size_t kMaxReportedCalls = 1000;
+inline constexpr std::size_t kMaxReportedChanges = 1000;
 
 struct NetworkUse {
   std::vector<Connection> connections;  // the first of them, kMaxReportedConnections
@@ -64,6 +79,7 @@ struct NetworkUse {
   std::uint64_t calls_denied_total = 0;
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
+  std::vector<GrantChange> changes = {};  // the first of them
   bool operator==(const NetworkUse&) const = default;
 };
 

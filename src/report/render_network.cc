@@ -50,19 +50,25 @@ std::string line_of(const Call& call) {
   return out + times(call.count);
 }
 
+std::string line_of(const GrantChange& change) {
+  return fmt::format("{} {} {} ({})", to_string(change.turn), shown(change.what), shown(change.text), shown(change.by));
+}
+
 }  // namespace
 
 std::vector<std::string> network_lines(const NetworkUse& network, std::size_t at_most) {
   std::vector<std::string> out{sum_line(network)};
   std::size_t left_out = 0;
+  const auto add_one = [&](const auto& one) {
+    if (out.size() < at_most) {
+      out.push_back(line_of(one));
+    } else {
+      ++left_out;
+    }
+  };
   const auto add = [&](const auto& list, auto wanted) {
     for (const auto& one : list) {
-      if (!wanted(one.verdict)) continue;
-      if (out.size() < at_most) {
-        out.push_back(line_of(one));
-      } else {
-        ++left_out;
-      }
+      if (wanted(one.verdict)) add_one(one);
     }
   };
   for (const Verdict verdict : {Verdict::kDenied, Verdict::kFailed, Verdict::kAllowed}) {
@@ -70,6 +76,7 @@ std::vector<std::string> network_lines(const NetworkUse& network, std::size_t at
     add(network.connections, wanted);
     add(network.calls, wanted);
   }
+  for (const GrantChange& change : network.changes) add_one(change);
   if (left_out != 0) out.push_back(fmt::format("and {} more in the report", left_out));
   return out;
 }

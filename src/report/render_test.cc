@@ -215,6 +215,7 @@ TEST(Summary, X8_WallNamesTheLimitAndTheFlag) {
   Report report = samples::example();
   report.denials.clear();
   report.workspaces.clear();
+  report.network.reset();
   EXPECT_EQ(render_summary(report, {}),
             "cloche: wall: stopped after 10s (limits.wall); raise it with --wall or limits.wall\n");
 }
@@ -253,7 +254,8 @@ TEST(RenderNetwork, R8_WhatWasDeniedComesFirstAndTheRestIsBounded) {
   use.connections_total = 40;
   use.denied_total = 1;
   use.bytes_in = 2048;
-  for (int i = 0; i < 39; ++i) use.connections.push_back({{}, Via::kDirect, "good.org", "", 443, Verdict::kAllowed, ""});
+  for (int i = 0; i < 39; ++i)
+    use.connections.push_back({{}, Via::kDirect, "good.org", "", 443, Verdict::kAllowed, ""});
   use.connections.push_back({{}, Via::kProxy, "", "2001:db8::1", 25, Verdict::kDenied, "no rule allows it"});
   use.connections.back().count = 3;
   use.calls.push_back({{}, "/run/s", "flow.write", "1", Verdict::kDenied, "not listed"});

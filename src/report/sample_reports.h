@@ -116,6 +116,9 @@ inline Report random_report(Random& random) {
       use.calls.push_back({random_duration<microseconds>(random), random_text(random, 3), random_text(random, 3),
                            random_text(random, 3), static_cast<Verdict>(below(random, kVerdictCount)),
                            random_text(random, 3), random_count(random)});
+      use.changes.push_back({random_duration<microseconds>(random),
+                             static_cast<GrantChange::Turn>(below(random, kGrantTurnCount)), random_text(random, 3),
+                             random_text(random, 3), random_text(random, 3)});
     }
     use.connections_total = random_count(random);
     use.denied_total = random_count(random);
@@ -167,7 +170,8 @@ inline Report example() {
                          1,
                          1,
                          5120,
-                         610};
+                         610,
+                         {{microseconds(30'000), GrantChange::Turn::kGranted, "host", "api.example.org:443", "uid 1000"}}};
   return r;
 }
 

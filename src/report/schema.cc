@@ -125,6 +125,15 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.calls[].verdict", kVerdict, kAlways, "`allowed`, `denied` or `failed`."},
     {"network.calls[].reason", kText, kAlways, "Why not; may be empty."},
     {"network.calls[].count", kCount, kAlways, "How often."},
+    {"network.changes", kList, kAlways, "The first 1000 grants that came or went while the run lived."},
+    {"network.changes[]", kObject, kAlways, "One of them."},
+    {"network.changes[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
+    {"network.changes[].change", kGrantTurn, kAlways,
+     "`granted`, `revoked`, or `ended`: the time that it was granted for is over."},
+    {"network.changes[].what", kText, kAlways, "`host`, `socket` or `secret`."},
+    {"network.changes[].text", kText, kAlways, "The rule, the path or the name."},
+    {"network.changes[].by", kText, kAlways,
+     "`uid` and its number, `program` for the one that links the library, or `lease`."},
 });
 
 template <typename Rows, typename Name>
@@ -195,6 +204,11 @@ Json key_schema(const ReportKey& key) {
       break;
     case kVia:
       for (std::size_t i = 0; i < kViaCount; ++i) node["enum"].push_back(to_string(static_cast<Via>(i)));
+      break;
+    case kGrantTurn:
+      for (std::size_t i = 0; i < kGrantTurnCount; ++i) {
+        node["enum"].push_back(to_string(static_cast<GrantChange::Turn>(i)));
+      }
       break;
     case kLimit:
       for (const OutcomeInfo& row : all_outcomes()) {

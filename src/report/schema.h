@@ -24,6 +24,7 @@ enum class KeyType : std::uint8_t {
   kEncoding,
   kVerdict,
   kVia,
+  kGrantTurn,
 };
 
 enum class Presence : std::uint8_t { kAlways, kSometimes };

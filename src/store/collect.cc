@@ -12,9 +12,12 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "store/book.h"
 #include "store/entry.h"
+#include "store/live.h"
 #include "store/lock.h"
 #include "sys/file.h"
 
@@ -44,8 +47,9 @@ Result<Lock> take_turn(int state, Turn turn) {
   return fail(ErrorCode::kRefused, kStep, lock.holder() + " collects already", "try again when it is done");
 }
 
-Result<std::vector<std::string>> half_removed(int runs) {
-  const int fd = ::openat(runs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+Result<std::vector<std::string>> half_removed(const Fd& runs) {
+  if (!runs.valid()) return std::vector<std::string>{};
+  const int fd = ::openat(runs.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const auto close = [](DIR* list) { ::closedir(list); };
   const std::unique_ptr<DIR, decltype(close)> list(fd < 0 ? nullptr : ::fdopendir(fd), close);
   if (!list) return fail_errno(errno, kStep, "the directory of runs could not be listed");
@@ -68,7 +72,8 @@ bool is_no_lock(const Error& error) {
 
 class Collection {
  public:
-  Collection(int runs, const GoOn& go_on, Collected& out) : runs_(runs), go_on_(go_on), out_(out) {}
+  Collection(const Folders& folders, const GoOn& go_on, Collected& out)
+      : state_(folders.state.get()), runs_(folders.runs.get()), go_on_(go_on), out_(out) {}
 
   void finish_half_removed(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
@@ -76,6 +81,39 @@ class Collection {
       clear({name.substr(kGone.size()), size_of(runs_, name), Why::kHalfRemoved});
     }
   }
+
+  // Out of the books, all at once: each is read and written once.
+  void strike(const std::vector<Choice>& choices) {
+    std::set<std::string> ids;
+    for (const Choice& choice : choices) {
+      if (out_.stopped || !go_on_({choice.id, ++entries_})) {
+        out_.stopped = true;
+        break;
+      }
+      ids.insert(choice.id);
+    }
+    const auto names = book_names(state_);
+    if (!names) return out_.failed.push_back(names.error());
+    bool failed = false;
+    for (const std::string& name : *names) {
+      auto book = Book::open(state_, name, Use::kChange);
+      // Nothing of ours: none of the runs was read from it.
+      if (!book) continue;
+      Status done = book->strike(ids);
+      const bool none_left =
+          std::ranges::all_of(book->runs(), [&](const BookRun& run) { return ids.contains(run.file.id); });
+      if (done && none_left) done = remove_if_empty(state_, name);
+      if (done) continue;
+      out_.failed.push_back(done.error());
+      failed = true;
+    }
+    if (failed) return;
+    for (const Choice& choice : choices) {
+      if (ids.contains(choice.id)) out_.removed.push_back(choice);
+    }
+    struck_ = ids.size();
+  }
+  std::size_t struck() const { return struck_; }
 
   void remove(const Choice& choice) {
     if (out_.stopped) return;
@@ -132,32 +170,43 @@ class Collection {
     }
   }
 
+  int state_;
   int runs_;
   const GoOn& go_on_;
   Collected& out_;
   std::uint64_t entries_ = 0;
+  std::size_t struck_ = 0;
 };
 
 Result<Collected> collect_in(const Place& place, const Limits& limits, const GoOn& go_on, Turn turn) {
   Collected out;
-  auto runs = open_runs(place);
-  if (!runs && runs.error().code == ErrorCode::kNotFound) return out;
-  if (!runs) return std::unexpected(runs.error());
-  CLOCHE_TRY_ASSIGN(const Fd state, open_state(place));
-  CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(state.get(), turn));
-  Collection collection(runs->get(), go_on, out);
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(runs->get()));
+  sweep_live(place);
+  auto folders = open_folders(place);
+  if (!folders && folders.error().code == ErrorCode::kNotFound) return out;
+  if (!folders) return std::unexpected(folders.error());
+  CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(folders->state.get(), turn));
+  Collection collection(*folders, go_on, out);
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(folders->runs));
   collection.finish_half_removed(rubbish);
-  CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(runs->get(), Measure::kYes));
-  const std::vector<Choice> chosen = choose(all, limits, moment_now());
+  CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(*folders, Measure::kYes));
+  std::set<std::string_view> in_books;
+  for (const ListedRun& run : all) {
+    if (run.shape == RunShape::kEntry) in_books.insert(run.id);
+  }
+  std::vector<Choice> chosen = choose(all, limits, moment_now());
+  const auto entries =
+      std::ranges::stable_partition(chosen, [&](const Choice& one) { return !in_books.contains(one.id); });
+  const std::vector<Choice> struck(entries.begin(), entries.end());
+  chosen.erase(entries.begin(), entries.end());
   for (const Choice& choice : chosen) collection.remove(choice);
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> left, run_names(runs->get()));
-  out.left = left.size();
+  collection.strike(struck);
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> left, run_names(folders->runs));
+  out.left = left.size() + in_books.size() - collection.struck();
   // Its time is what collect_if_due() goes by; one that was stopped goes on with the next run.
   const timespec long_ago{0, 0};
   const timespec now{0, UTIME_NOW};
   const timespec times[2] = {out.stopped ? long_ago : now, out.stopped ? long_ago : now};
-  ::utimensat(state.get(), kGcLock, times, AT_SYMLINK_NOFOLLOW);
+  ::utimensat(folders->state.get(), kGcLock, times, AT_SYMLINK_NOFOLLOW);
   return out;
 }
 
@@ -174,14 +223,14 @@ Bytes Collected::freed() const {
 
 Result<Collected> preview(const Place& place, const Limits& limits) {
   Collected out;
-  auto runs = open_runs(place);
-  if (!runs && runs.error().code == ErrorCode::kNotFound) return out;
-  if (!runs) return std::unexpected(runs.error());
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(runs->get()));
+  auto folders = open_folders(place);
+  if (!folders && folders.error().code == ErrorCode::kNotFound) return out;
+  if (!folders) return std::unexpected(folders.error());
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(folders->runs));
   for (const std::string& name : rubbish) {
-    out.removed.push_back({name.substr(kGone.size()), size_of(runs->get(), name), Why::kHalfRemoved});
+    out.removed.push_back({name.substr(kGone.size()), size_of(folders->runs.get(), name), Why::kHalfRemoved});
   }
-  CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(runs->get(), Measure::kYes));
+  CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(*folders, Measure::kYes));
   const std::vector<Choice> chosen = choose(all, limits, moment_now());
   out.left = all.size() - chosen.size();
   out.removed.insert(out.removed.end(), chosen.begin(), chosen.end());
@@ -193,7 +242,7 @@ Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& 
 }
 
 void collect_if_due(const Place& place, const std::map<std::string, std::string>& env) {
-  struct stat st{};
+  struct stat st {};
   if (::lstat((place.directory + "/" + kGcLock).c_str(), &st) == 0) {
     const auto last = std::chrono::system_clock::from_time_t(st.st_mtime);
     const auto now = std::chrono::system_clock::now();
@@ -204,7 +253,8 @@ void collect_if_due(const Place& place, const std::map<std::string, std::string>
   const auto limits = automatic_limits(env);
   if (!limits) return;
   const auto deadline = Clock::now() + kBudget;
-  (void)collect_in(place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, Turn::kAtOnce);
+  (void)collect_in(
+      place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, Turn::kAtOnce);
 }
 
 }  // namespace cloche::store

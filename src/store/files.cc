@@ -11,12 +11,13 @@
 namespace cloche::store {
 
 Result<std::string> read_in(int directory, const char* name, std::size_t limit) {
+  if (directory < 0) return std::unexpected(Error{ErrorCode::kNotFound, name, ENOENT, "could not be opened", {}});
   const Fd file(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.valid()) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem;
     return std::unexpected(Error{code, name, errno, "could not be opened", {}});
   }
-  struct stat st{};
+  struct stat st {};
   if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kInvalidInput, name, "it is not a regular file");
   }

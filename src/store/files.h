@@ -8,7 +8,8 @@
 
 namespace cloche::store {
 
-// A file of this name in the directory, if it is a regular one and not longer than the limit.
+// A file of this name in the directory, if it is a regular one and not longer than the limit. Without a directory there
+// is none.
 Result<std::string> read_in(int directory, const char* name, std::size_t limit);
 // To an open file, whole.
 Status write_whole(int fd, std::string_view text, const char* name);

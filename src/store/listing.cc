@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <unordered_set>
 
+#include "store/book.h"
 #include "store/entry.h"
 #include "store/lock.h"
 
@@ -51,7 +53,7 @@ class Walk {
 
  private:
   bool enter() {
-    struct stat st{};
+    struct stat st {};
     if (::fstat(here_.get(), &st) != 0) return false;
     if (levels_.empty()) bytes_ += static_cast<std::uint64_t>(st.st_blocks) * kBlock;
     levels_.push_back({st.st_dev, st.st_ino, {}});
@@ -68,7 +70,7 @@ class Walk {
   }
 
   void count(const char* name, dev_t device) {
-    struct stat st{};
+    struct stat st {};
     if (::fstatat(here_.get(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
     bytes_ += static_cast<std::uint64_t>(st.st_blocks) * kBlock;
     if (S_ISDIR(st.st_mode) && st.st_dev == device) levels_.back().folders.emplace_back(name);
@@ -87,7 +89,7 @@ class Walk {
     levels_.pop_back();
     if (levels_.empty()) return true;
     Fd up = open_entry(here_.get(), "..");
-    struct stat st{};
+    struct stat st {};
     if (!up.valid() || ::fstat(up.get(), &st) != 0) return false;
     here_ = std::move(up);
     return st.st_dev == levels_.back().device && st.st_ino == levels_.back().inode;
@@ -99,6 +101,27 @@ class Walk {
   std::uint64_t entries_ = 0;
 };
 
+// Nothing: it is gone meanwhile.
+std::optional<ListedRun> list_directory(int runs, const std::string& name) {
+  ListedRun run;
+  run.id = name;
+  const Fd directory = open_entry(runs, name);
+  if (!directory.valid()) return run;
+  if (auto file = read_run_file(directory.get()); file && file->id == name) run.file = std::move(*file);
+  run.state = state_of(directory.get(), run.file);
+  if (run.state == RunState::kCrashed && !still_named(runs, name, directory.get())) return std::nullopt;
+  if (run.state == RunState::kDone && !run.file->end) run.file = read_run_file(directory.get()).value_or(*run.file);
+  return run;
+}
+
+// A run that somebody wrote into two places is listed once: collections find the other one when that is gone.
+void list_book(const Book& book, std::unordered_set<std::string>& seen, std::vector<ListedRun>& out) {
+  for (const BookRun& run : book.runs()) {
+    if (out.size() >= kMostRuns || !seen.insert(run.file.id).second) continue;
+    out.push_back({run.file.id, book.state_of(run), run.file, Book::size_of(run), RunShape::kEntry});
+  }
+}
+
 }  // namespace
 
 Bytes size_of(int folder, const std::string& name) {
@@ -106,22 +129,21 @@ Bytes size_of(int folder, const std::string& name) {
   return top.valid() ? Bytes{Walk(std::move(top)).bytes()} : Bytes{};
 }
 
-Result<std::vector<ListedRun>> list_runs(int runs, Measure measure) {
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, run_names(runs));
+Result<std::vector<ListedRun>> list_runs(const Folders& folders, Measure measure) {
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, run_names(folders.runs));
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> books, book_names(folders.state.get()));
   std::vector<ListedRun> out;
   out.reserve(names.size());
+  std::unordered_set<std::string> seen;
   for (const std::string& name : names) {
-    ListedRun run;
-    run.id = name;
-    if (const Fd directory = open_entry(runs, name); directory.valid()) {
-      if (auto file = read_run_file(directory.get()); file && file->id == name) run.file = std::move(*file);
-      run.state = state_of(directory.get(), run.file);
-      // Gone meanwhile.
-      if (run.state == RunState::kCrashed && !still_named(runs, name, directory.get())) continue;
-      if (run.state == RunState::kDone && !run.file->end) run.file = read_run_file(directory.get()).value_or(*run.file);
-    }
-    if (measure == Measure::kYes) run.size = size_of(runs, name);
-    out.push_back(std::move(run));
+    auto run = list_directory(folders.runs.get(), name);
+    if (!run) continue;
+    if (measure == Measure::kYes) run->size = size_of(folders.runs.get(), name);
+    seen.insert(name);
+    out.push_back(std::move(*run));
+  }
+  for (const std::string& name : books) {
+    if (const auto book = Book::open(folders.state.get(), name)) list_book(*book, seen, out);
   }
   const auto started = [](const ListedRun& run) { return run.file ? run.file->started : Moment{}; };
   std::ranges::sort(out, [&](const ListedRun& a, const ListedRun& b) {
@@ -131,10 +153,10 @@ Result<std::vector<ListedRun>> list_runs(int runs, Measure measure) {
 }
 
 Result<std::vector<ListedRun>> list_runs(const Place& place, Measure measure) {
-  auto runs = open_runs(place);
-  if (!runs && runs.error().code == ErrorCode::kNotFound) return std::vector<ListedRun>{};
-  if (!runs) return std::unexpected(runs.error());
-  return list_runs(runs->get(), measure);
+  auto folders = open_folders(place);
+  if (!folders && folders.error().code == ErrorCode::kNotFound) return std::vector<ListedRun>{};
+  if (!folders) return std::unexpected(folders.error());
+  return list_runs(*folders, measure);
 }
 
 }  // namespace cloche::store

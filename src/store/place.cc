@@ -29,7 +29,7 @@ std::unexpected<Error> unusable(int error, const std::string& path, const char* 
 }
 
 Status judge(int directory, const std::string& path) {
-  struct stat st{};
+  struct stat st {};
   if (::fstat(directory, &st) != 0) return unusable(errno, path, "could not be inspected");
   if (st.st_uid == ::geteuid() && (st.st_mode & 022) == 0) return {};
   return fail(ErrorCode::kRefused, kStep, shown_text(path) + " is not this user's own, or others may write to it",
@@ -44,13 +44,23 @@ Result<Fd> open_judged(int folder, const std::string& name, const std::string& p
   return directory;
 }
 
+Result<Fd> open_state(const Place& place) { return open_judged(AT_FDCWD, place.directory, place.directory); }
+
 bool is_missing(const Error& error) { return error.errno_value == ENOENT; }
 
+Result<Fd> make_in_state(const Fd& state, const Place& place, const char* name) {
+  const std::string path = place.directory + "/" + name;
+  auto directory = open_judged(state.get(), name, path);
+  if (directory || !is_missing(directory.error())) return directory;
+  if (::mkdirat(state.get(), name, 0700) != 0 && errno != EEXIST) return unusable(errno, path, "could not be made");
+  return open_judged(state.get(), name, path);
+}
+
 // mkdir -p with 0700, and nothing below somebody else's directory unless the user named the place.
-Status make_state(const Place& place) {
+Status make_missing(const Place& place) {
   std::vector<std::string> missing;
   std::string path = place.directory;
-  struct stat st{};
+  struct stat st {};
   while (::stat(path.c_str(), &st) != 0) {
     if (errno != ENOENT) return unusable(errno, path, "could not be inspected");
     missing.push_back(path);
@@ -77,7 +87,7 @@ std::optional<std::string> absolute(const std::map<std::string, std::string>& en
 
 }  // namespace
 
-Result<Place> find_place(const std::map<std::string, std::string>& env) {
+Result<Place> choose_place(const std::map<std::string, std::string>& env) {
   Place place;
   if (const auto named = env.find("CLOCHE_STATE_DIR"); named != env.end() && !named->second.empty()) {
     place.directory = absolute(env, "CLOCHE_STATE_DIR").value_or("");
@@ -92,32 +102,42 @@ Result<Place> find_place(const std::map<std::string, std::string>& env) {
   } else {
     return fail(ErrorCode::kRefused, kStep, "HOME is not set", kHint);
   }
+  return place;
+}
+
+Result<Place> find_place(const std::map<std::string, std::string>& env) {
+  CLOCHE_TRY_ASSIGN(Place place, choose_place(env));
   if (auto opened = open_state(place); !opened && !is_missing(opened.error())) return std::unexpected(opened.error());
   return place;
 }
 
-Result<Fd> open_state(const Place& place) { return open_judged(AT_FDCWD, place.directory, place.directory); }
-
-Result<Fd> open_runs(const Place& place) {
+Result<Folders> open_folders(const Place& place) {
   auto state = open_state(place);
   if (!state) return is_missing(state.error()) ? nothing_recorded(place) : std::unexpected(state.error());
   auto runs = open_judged(state->get(), kRuns, place.directory + "/" + kRuns);
-  if (!runs && is_missing(runs.error())) return nothing_recorded(place);
-  return runs;
+  if (!runs && !is_missing(runs.error())) return std::unexpected(runs.error());
+  return Folders{std::move(*state), runs ? std::move(*runs) : Fd()};
+}
+
+Result<Fd> make_state(const Place& place) {
+  auto state = open_state(place);
+  if (state || !is_missing(state.error())) return state;
+  CLOCHE_TRY(make_missing(place));
+  return open_state(place);
 }
 
 Result<Fd> make_runs(const Place& place) {
-  auto state = open_state(place);
-  if (!state && is_missing(state.error())) {
-    CLOCHE_TRY(make_state(place));
-    state = open_state(place);
-  }
-  if (!state) return std::unexpected(state.error());
-  const std::string path = place.directory + "/" + kRuns;
-  auto runs = open_judged(state->get(), kRuns, path);
-  if (runs || !is_missing(runs.error())) return runs;
-  if (::mkdirat(state->get(), kRuns, 0700) != 0 && errno != EEXIST) return unusable(errno, path, "could not be made");
-  return open_judged(state->get(), kRuns, path);
+  CLOCHE_TRY_ASSIGN(const Fd state, make_state(place));
+  return make_in_state(state, place, kRuns);
+}
+
+Result<Fd> open_beside_runs(const Place& place, const char* name, Missing missing) {
+  auto state = missing == Missing::kMake ? make_state(place) : open_state(place);
+  if (!state) return is_missing(state.error()) ? nothing_recorded(place) : std::unexpected(state.error());
+  if (missing == Missing::kMake) return make_in_state(*state, place, name);
+  auto directory = open_judged(state->get(), name, place.directory + "/" + name);
+  if (!directory && is_missing(directory.error())) return nothing_recorded(place);
+  return directory;
 }
 
 bool is_run_id(std::string_view name) {
@@ -127,8 +147,9 @@ bool is_run_id(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
-Result<std::vector<std::string>> run_names(int runs) {
-  const int fd = ::openat(runs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+Result<std::vector<std::string>> run_names(const Fd& runs) {
+  if (!runs.valid()) return std::vector<std::string>{};
+  const int fd = ::openat(runs.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const auto close = [](DIR* list) { ::closedir(list); };
   const std::unique_ptr<DIR, decltype(close)> list(fd < 0 ? nullptr : ::fdopendir(fd), close);
   if (!list) return fail_errno(errno, kStep, "the directory of runs could not be listed", kHint);

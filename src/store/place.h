@@ -1,8 +1,11 @@
-// Where runs are recorded: the state directory of one user, with a directory for each run below runs/.
+// Where runs are recorded: the state directory of one user.
 //
-//   STATE/gc.lock         one collection at a time; its time is that of the last one
-//   STATE/runs/ID/        one run: lock; run.json and report.json from its end on; ws/, artifacts/, outputs.json of
-//   others STATE/runs/.gone-ID/  a run that is being removed; nobody but a collection looks at it
+//   STATE/live/ID.sock     a run that can be spoken to: live.h
+//   STATE/gc.lock          one collection at a time; its time is that of the last one
+//   STATE/book, book-*     runs that keep nothing but their report, many in each (book.h)
+//   STATE/runs/ID/         a run that keeps something: lock; run.json and report.json from its end on; ws/, artifacts/,
+//                          outputs.json of others
+//   STATE/runs/.gone-ID/   a run that is being removed; nobody but a collection looks at it
 //
 // A policy may grant a guest a directory that this one lies in. So everything here is read as a stranger's: opened by
 // descriptors, never through a link, bounded, and judged before it is used.
@@ -26,20 +29,29 @@ struct Place {
 // $CLOCHE_STATE_DIR, else $XDG_STATE_HOME/cloche, else $HOME/.local/state/cloche. Makes nothing; a directory that is
 // there must be ours and not writable by others.
 Result<Place> find_place(const std::map<std::string, std::string>& env);
+// The same without a look at it, for those who open or make it next.
+Result<Place> choose_place(const std::map<std::string, std::string>& env);
 
-// The directory of all runs. kNotFound: nothing was recorded yet.
-Result<Fd> open_runs(const Place& place);
-// The same, and makes what is missing. A default place is made below a directory of our own only: root with another
-// user's HOME would leave a directory there that its owner cannot use.
+struct Folders {
+  Fd state;
+  Fd runs;  // not valid: no run has a directory
+};
+// kNotFound: nothing was recorded yet.
+Result<Folders> open_folders(const Place& place);
+// The state directory; makes what is missing. A default place is made below a directory of our own only: root with
+// another user's HOME would leave a directory there that its owner cannot use.
+Result<Fd> make_state(const Place& place);
+// The directory of all runs that have one, in the same way.
 Result<Fd> make_runs(const Place& place);
-// The state directory itself, judged as above.
-Result<Fd> open_state(const Place& place);
+// A directory beside runs/, judged as above; made, with what is missing above it, where that is asked for.
+enum class Missing { kFail, kMake };
+Result<Fd> open_beside_runs(const Place& place, const char* name, Missing missing);
 
 // Whether a name is that of a run: 4 to 32 of a-z and 0-9. Whatever else lies in runs/ is not ours to touch.
 bool is_run_id(std::string_view name);
 
-// Names of the runs, in no order; at most kMostRuns.
+// Names of the runs that have a directory, in no order; at most kMostRuns. None where `runs` is not valid.
 inline constexpr std::size_t kMostRuns = 100'000;
-Result<std::vector<std::string>> run_names(int runs);
+Result<std::vector<std::string>> run_names(const Fd& runs);
 
 }  // namespace cloche::store

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "store/book.h"
 #include "store/entry.h"
 #include "store/files.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr const char* kStep = "run";
 constexpr const char* kList = "`cloche ps --all` lists the runs";
-constexpr std::size_t kReportLimit = std::size_t{64} * 1024 * 1024;
+constexpr std::size_t kReportLimit = std::size_t{256} * 1024 * 1024;
 constexpr Millis kPatience = std::chrono::seconds(2);
 constexpr Millis kPause{10};
 
@@ -25,35 +26,41 @@ std::unexpected<Error> no_such_run(std::string_view name) {
   return fail(ErrorCode::kNotFound, kStep, "there is no run " + shown_text(name), kList);
 }
 
-Result<std::string> newest(int runs) {
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, run_names(runs));
-  std::string best;
-  Moment when{};
-  for (const std::string& name : names) {
-    const Fd directory = open_entry(runs, name);
-    if (!directory.valid()) continue;
-    const auto file = read_run_file(directory.get());
-    if (!file || (!best.empty() && file->started <= when)) continue;
-    best = name;
-    when = file->started;
+Result<std::string> newest(const Folders& folders) {
+  CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> runs, list_runs(folders, Measure::kNo));
+  for (const ListedRun& run : runs) {
+    if (run.file) return run.id;
   }
-  if (best.empty()) return fail(ErrorCode::kNotFound, kStep, "no run is recorded", "`cloche run` records each run");
-  return best;
+  return fail(ErrorCode::kNotFound, kStep, "no run is recorded", "`cloche run` records each run");
 }
 
-Result<std::string> complete(int runs, std::string_view name) {
-  if (name == "last") return newest(runs);
+// Every run there is, in a directory or a book.
+Result<std::vector<std::string>> all_names(const Folders& folders) {
+  CLOCHE_TRY_ASSIGN(std::vector<std::string> names, run_names(folders.runs));
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> books, book_names(folders.state.get()));
+  for (const std::string& name : books) {
+    const auto book = Book::open(folders.state.get(), name);
+    if (!book) continue;
+    for (const BookRun& run : book->runs()) names.push_back(run.file.id);
+  }
+  std::ranges::sort(names);
+  const auto twice = std::ranges::unique(names);
+  names.erase(twice.begin(), twice.end());
+  return names;
+}
+
+Result<std::string> complete(const Folders& folders, std::string_view name) {
+  if (name == "last") return newest(folders);
   if (!is_run_id(name)) {
     return fail(ErrorCode::kInvalidInput, kStep, shown_text(name) + " is not the name of a run",
                 "give an id, its first characters (4 or more) or `last`");
   }
-  CLOCHE_TRY_ASSIGN(std::vector<std::string> names, run_names(runs));
+  CLOCHE_TRY_ASSIGN(std::vector<std::string> names, all_names(folders));
   std::erase_if(names, [&](const std::string& one) { return !one.starts_with(name); });
   if (names.empty()) return no_such_run(name);
   if (names.size() == 1 || std::ranges::find(names, name) != names.end()) {
     return names.size() == 1 ? names.front() : std::string(name);
   }
-  std::ranges::sort(names);
   constexpr std::size_t kMostShown = 8;
   std::string list;
   for (std::size_t i = 0; i < std::min(names.size(), kMostShown); ++i) list += (i == 0 ? "" : ", ") + names[i];
@@ -63,8 +70,7 @@ Result<std::string> complete(int runs, std::string_view name) {
               "give more of the id");
 }
 
-std::unexpected<Error> still_running(const std::string& id, int directory) {
-  const auto file = read_run_file(directory);
+std::unexpected<Error> still_running(const std::string& id, const Result<RunFile>& file) {
   const std::string who = file && file->pid > 0 ? " as process " + std::to_string(file->pid) : std::string();
   return fail(ErrorCode::kRefused, kStep, "run " + id + " is still running" + who, "wait for its end, or cancel it");
 }
@@ -85,12 +91,31 @@ Status take_use(Lock& lock, Use use, const std::string& id) {
 
 }  // namespace
 
+Result<RunDirectory> RunDirectory::in_a_book(int state, const std::string& id) {
+  CLOCHE_TRY_ASSIGN(const std::vector<std::string> books, book_names(state));
+  for (const std::string& name : books) {
+    const auto book = Book::open(state, name);
+    if (!book) continue;
+    const auto run = std::ranges::find(book->runs(), id, [](const BookRun& one) { return one.file.id; });
+    if (run == book->runs().end()) continue;
+    if (book->state_of(*run) == RunState::kRunning) return still_running(id, run->file);
+    return RunDirectory(id, Entry{run->file, std::string(book->report_of(*run))});
+  }
+  return no_such_run(id);
+}
+
+Result<std::string> find_run_id(const Place& place, std::string_view name) {
+  CLOCHE_TRY_ASSIGN(const Folders folders, open_folders(place));
+  return complete(folders, name);
+}
+
 Result<RunDirectory> find_run(const Place& place, std::string_view name, Use use) {
-  CLOCHE_TRY_ASSIGN(const Fd runs, open_runs(place));
-  CLOCHE_TRY_ASSIGN(std::string id, complete(runs.get(), name));
-  Fd directory = open_entry(runs.get(), id);
+  CLOCHE_TRY_ASSIGN(const Folders folders, open_folders(place));
+  CLOCHE_TRY_ASSIGN(std::string id, complete(folders, name));
+  Fd directory;
+  if (folders.runs.valid()) directory = open_entry(folders.runs.get(), id);
   if (!directory.valid()) {
-    if (errno == ENOENT) return no_such_run(id);
+    if (!folders.runs.valid() || errno == ENOENT) return RunDirectory::in_a_book(folders.state.get(), id);
     return fail_errno(errno, kStep, "the directory of run " + id + " could not be opened", "`cloche gc` removes it");
   }
   auto lock = Lock::open(directory.get(), Lock::Missing::kFail);
@@ -98,15 +123,25 @@ Result<RunDirectory> find_run(const Place& place, std::string_view name, Use use
   if (!lock) return std::unexpected(lock.error());
   CLOCHE_TRY_ASSIGN(const Lock::Taken life, lock->probe(Lock::Part::kLife));
   // A collection holds its life, too, and without an end of the run it is hard to tell; either way it is not ours.
-  if (life == Lock::Taken::kBusy) return still_running(id, directory.get());
+  if (life == Lock::Taken::kBusy) return still_running(id, read_run_file(directory.get()));
   CLOCHE_TRY(take_use(*lock, use, id));
-  if (!still_named(runs.get(), id, directory.get())) return no_such_run(id);
-  return RunDirectory(id, place.directory + "/runs/" + id, std::move(directory), std::move(*lock));
+  if (!still_named(folders.runs.get(), id, directory.get())) return no_such_run(id);
+  return RunDirectory(id, std::move(directory), std::move(*lock));
 }
 
-Result<std::string> RunDirectory::report() const { return read_in(fd(), kReportFile, kReportLimit); }
+Result<RunFile> RunDirectory::read() const {
+  if (entry_) return entry_->file;
+  return read_run_file(fd());
+}
+
+Result<std::string> RunDirectory::report() const {
+  if (!entry_) return read_in(fd(), kReportFile, kReportLimit);
+  if (!entry_->file.end) return fail(ErrorCode::kNotFound, "run " + id_, "it crashed and has no report", kList);
+  return entry_->report;
+}
 
 Status RunDirectory::set_keeps(std::vector<std::string> keeps) {
+  if (entry_) return fail(ErrorCode::kInternal, kStep, "run " + id_ + " keeps nothing");
   CLOCHE_TRY_ASSIGN(RunFile file, read());
   file.facts.keeps = std::move(keeps);
   if (file.end) file.end->keeps.reset();

@@ -24,7 +24,6 @@ TEST_F(RunDirectoryTest, ARunIsFoundWhenItIsOver) {
     const auto run = find_run(place_, name, Use::kRead);
     ASSERT_TRUE(run) << error_of(run);
     EXPECT_EQ(run->id(), "abcdefgh");
-    EXPECT_EQ(run->path(), run_path("abcdefgh"));
     EXPECT_EQ(*run->report(), "{}\n");
     EXPECT_EQ(run->read()->end->exit_code, 3);
   }

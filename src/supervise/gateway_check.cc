@@ -53,7 +53,8 @@ Result<GatewayReading> read_gateway(pid_t pid) {
   out.status = parse_status(status);
   for (const char* name : kOwn) {
     const std::string theirs = link_of(proc + "/ns/" + name);
-    if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name)) out.namespaces.emplace(name, theirs);
+    if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name))
+      out.namespaces.emplace(name, theirs);
   }
   struct stat st {};
   if (::stat((proc + "/environ").c_str(), &st) != 0) return fail_errno(errno, "gateway", "could not be looked at");
@@ -78,7 +79,8 @@ Result<std::string> judge_gateway(const GatewayReading& seen, std::uint32_t uid)
   }
   if (seen.file_owner == uid) CLOCHE_TRY(wrong("it can be traced"));
   return fmt::format(
-      "confined: uid {}, no capabilities, no_new_privs, filter, own user, mnt, pid, ipc and uts namespaces, not dumpable",
+      "confined: uid {}, no capabilities, no_new_privs, filter, own user, mnt, pid, ipc and uts namespaces, not "
+      "dumpable",
       uid);
 }
 

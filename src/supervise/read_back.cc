@@ -1,9 +1,6 @@
 #include "supervise/read_back.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -11,20 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "sys/file.h"
 #include "wire/wire.h"
 
 namespace cloche {
 namespace {
-
-constexpr std::size_t kTextLimit = 4 << 20;
-constexpr const char* kNamespaces[] = {"mnt", "pid", "net", "ipc", "uts"};
-
-std::string link_of(const std::string& path) {
-  char text[128];
-  const ssize_t n = ::readlink(path.c_str(), text, sizeof text);
-  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
-}
 
 std::string value_or(const std::map<std::string, std::string>& map, const std::string& key) {
   auto it = map.find(key);
@@ -394,7 +381,7 @@ class Judge {
       if (top == nullptr) return {false, workspace.path + " is not a mount of its own"};
       const MountReading* work = mount("/work");
       const bool takes = workspace.copied
-                             ? top->type == "tmpfs" && work != nullptr && top->super_options == work->super_options
+                             ? takes_copy(workspace, *top, work)
                              : top->type == "overlay" && top->super_options.find("upperdir=") != std::string::npos &&
                                    top->super_options.find("userxattr") != std::string::npos;
       if (!takes) return {false, workspace.path + " is " + top->type + " " + top->super_options};
@@ -406,6 +393,15 @@ class Judge {
                               workspace.copied ? "copy" : "overlay", workspace.path);
     }
     return {!plan_.workspaces.empty(), evidence};
+  }
+
+  bool takes_copy(const Workspace& workspace, const MountReading& top, const MountReading* work) const {
+    if (plan_.disk_scratch.empty()) {
+      return top.type == "tmpfs" && work != nullptr && top.super_options == work->super_options;
+    }
+    // The run's own directory, wherever its file system is mounted.
+    const std::size_t run = plan_.disk_scratch.rfind('/', plan_.disk_scratch.rfind('/') - 1);
+    return top.root.ends_with(plan_.disk_scratch.substr(run) + "/" + workspace.scratch + "/" + wire::kUpperName);
   }
 
   static std::optional<std::uint64_t> tmpfs_option(const MountReading& mount, std::string_view key) {
@@ -421,41 +417,6 @@ class Judge {
 };
 
 }  // namespace
-
-std::map<std::string, std::string> own_namespaces() {
-  std::map<std::string, std::string> out;
-  for (const char* name : kNamespaces) out.emplace(name, link_of(std::string("/proc/self/ns/") + name));
-  return out;
-}
-
-Result<View> view_of(pid_t pid) {
-  const std::string proc = "/proc/" + std::to_string(pid) + "/";
-  View out;
-  out.mount_namespace = link_of(proc + "ns/mnt");
-  CLOCHE_TRY_ASSIGN(out.mountinfo, sys::read_file(proc + "mountinfo", kTextLimit));
-  return out;
-}
-
-Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string>& own, const View& known) {
-  Transcript out;
-  const std::string proc = "/proc/" + std::to_string(pid) + "/";
-  CLOCHE_TRY_ASSIGN(out.status, sys::read_file(proc + "status", kTextLimit));
-  CLOCHE_TRY_ASSIGN(out.limits, sys::read_file(proc + "limits", kTextLimit));
-  CLOCHE_TRY_ASSIGN(out.cgroup, sys::read_file(proc + "cgroup", kTextLimit));
-  CLOCHE_TRY_ASSIGN(out.uid_map, sys::read_file(proc + "uid_map", kTextLimit));
-  if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
-  for (const auto& [name, ours] : own) {
-    const std::string theirs = link_of(proc + "ns/" + name);
-    if (!theirs.empty() && theirs != ours) out.namespaces.emplace(name, theirs);
-  }
-  const auto mounts = out.namespaces.find("mnt");
-  if (mounts != out.namespaces.end() && mounts->second == known.mount_namespace) {
-    out.mountinfo = known.mountinfo;
-  } else {
-    CLOCHE_TRY_ASSIGN(out.mountinfo, sys::read_file(proc + "mountinfo", kTextLimit));
-  }
-  return out;
-}
 
 Inspection understand(const Transcript& text) {
   Inspection out;

@@ -178,6 +178,11 @@ std::vector<Break> breaks() {
       limit(G::kOpenFiles, "Max open files", "1024", "1024"),
       limit(G::kOpenFiles, "Max open files", "99999999999999999999999", "99999999999999999999999"),
       {G::kDisk, "on disk", [](Plan&, Inspection& s) { mount(s, "/work").type = "ext4"; }},
+      {G::kGateway, "not looked at",
+       [](Plan& p, Inspection& s) {
+         p.guarantees.push_back({G::kGateway, Standing::kHeld, "a process of its own", {}});
+         s.gateway.clear();
+       }},
       {G::kDisk, "unbounded", [](Plan&, Inspection& s) { mount(s, "/work").super_options = "rw"; }},
   };
   for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {

@@ -24,6 +24,7 @@ std::map<std::string, RlimitReading> parse_limits(std::string_view text);
 struct MountReading {
   std::string id;
   std::string parent;  // id of the mount it lies on
+  std::string root;    // of its file system, what is mounted
   std::string point;
   std::string options;        // of the mount: "ro,nosuid,nodev"
   std::string type;           // "tmpfs"

@@ -72,7 +72,7 @@ TEST(Readings, LimitsAreFoundByTheirNames) {
 TEST(Readings, MountsKeepBothSetsOfOptions) {
   const auto mounts = parse_mountinfo(kMountinfo);
   ASSERT_EQ(mounts.size(), 4u);
-  EXPECT_EQ(mounts[0], (MountReading{mounts[0].id, mounts[0].parent, "/", "ro,nosuid,nodev,relatime", "tmpfs",
+  EXPECT_EQ(mounts[0], (MountReading{mounts[0].id, mounts[0].parent, "/", "/", "ro,nosuid,nodev,relatime", "tmpfs",
                                      "rw,size=1024k,nr_inodes=256,uid=1000,gid=1000"}));
   EXPECT_EQ(mounts[1].type, "ext4");
   EXPECT_TRUE(mounts[2].has("subset=pid"));
@@ -82,7 +82,7 @@ TEST(Readings, MountsKeepBothSetsOfOptions) {
 }
 
 TEST(Readings, AnOptionIsAWholeWord) {
-  const MountReading mount{"2", "1", "/", "rw,nosuid", "tmpfs", "errors=remount-ro,size=4k"};
+  const MountReading mount{"2", "1", "/", "/", "rw,nosuid", "tmpfs", "errors=remount-ro,size=4k"};
   EXPECT_FALSE(mount.has("ro"));
   EXPECT_FALSE(mount.has("suid"));
   EXPECT_FALSE(mount.has("size"));

@@ -25,7 +25,6 @@
 namespace cloche {
 namespace {
 
-constexpr Millis kPrepareLimit{30'000};
 constexpr Millis kRekillAfter{1'000};
 constexpr Millis kShortestCpuCheck{10};
 
@@ -285,6 +284,15 @@ void Run::on_ready(int sender, std::uint32_t probe) {
     return;
   }
   timeline_.until("read-back", Clock::now());
+  if (!DiskWatch::is_needed(plan_)) {
+    start_guest();
+  } else if (Status watched = begin_disk_watch(sender); !watched) {
+    fail_run(watched.error());
+    kill_now();
+  }
+}
+
+void Run::start_guest() {
   if (wiring_.not_before) wait_for_tick(*wiring_.not_before);
   report_.lifecycle.emplace_back("start");
   Status went = way_out_ ? way_out_->serve() : Status{};
@@ -301,6 +309,8 @@ void Run::on_ready(int sender, std::uint32_t probe) {
   report_.lifecycle.emplace_back("run");
   if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
   if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
+  if (disk_) disk_->start(started_at_);
+  open_control();
   if (wiring_.on_started) wiring_.on_started();
 }
 
@@ -338,6 +348,7 @@ void Run::cancel() {
   set_cause(OutcomeKind::kCancelled, "the caller cancelled the run");
   if (state_ == State::kFlushing) {
     // Nobody takes the output: give up on it.
+    if (disk_) disk_->stop();
     if (out_pump_) out_pump_->stop();
     if (err_pump_) err_pump_->stop();
     try_finish();
@@ -424,7 +435,8 @@ void Run::check_cpu(Clock::time_point now) {
 
 Clock::time_point Run::next_deadline() const {
   const auto way_out = way_out_ ? way_out_->next_deadline() : Clock::time_point::max();
-  return std::min({prepare_deadline_, wall_deadline_, grace_deadline_, cpu_check_, rekill_, way_out});
+  const auto disk = disk_ ? disk_->next() : Clock::time_point::max();
+  return std::min({prepare_deadline_, wall_deadline_, grace_deadline_, cpu_check_, rekill_, way_out, disk});
 }
 
 void Run::on_time(Clock::time_point now) {
@@ -442,52 +454,13 @@ void Run::on_time(Clock::time_point now) {
   if (now >= grace_deadline_) kill_now();
   if (now >= cpu_check_) check_cpu(now);
   if (way_out_) way_out_->on_time(now);
+  if (disk_ && now >= disk_->next()) check_disk(now);
   if (now >= rekill_) {
     // Tier 0 gave init a moment to end its tree; whoever is left now is ended from here.
     send_signal(cell_.process.pidfd, SIGKILL);
     cell_.cgroup.kill();
     rekill_ = now + kRekillAfter;
   }
-}
-
-void Run::on_init_ended() {
-  if (init_ended_) return;
-  on_control();  // its last words come before its end
-  if (init_ended_) return;
-  // Out of epoll before it is closed: a child of another run holds a copy of it until its exec, so closing alone would
-  // leave it registered, with an address that is gone.
-  pidfd_watch_.set_events(0);
-  auto status = try_reap(cell_.process);
-  if (status && !*status) {
-    pidfd_watch_.set_events(EPOLLIN);
-    return;
-  }
-  cell_.cgroup.kill();
-  on_cell_empty();
-}
-
-void Run::on_cell_empty() {
-  if (init_ended_) return;
-  init_ended_ = true;
-  timeline_.until("reap", Clock::now());
-  cell_.stdio.clear();  // if it never got them: nobody else will write there
-  pidfd_watch_.reset();
-  control_watch_.reset();
-  cancel_watch_.reset();
-  if (wiring_.cancel_fd >= 0) {
-    auto watch = poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); });
-    if (watch) cancel_watch_ = std::move(*watch);
-  }
-  oom_watch_.reset();
-  wall_deadline_ = grace_deadline_ = prepare_deadline_ = cpu_check_ = rekill_ = Clock::time_point::max();
-  if (started_) report_.usage.wall = std::chrono::duration_cast<Millis>(Clock::now() - started_at_);
-  state_ = State::kFlushing;
-  report_.lifecycle.emplace_back("drain");
-  if (in_pump_) in_pump_->stop();
-  if (out_pump_) out_pump_->drain();
-  if (err_pump_) err_pump_->drain();
-  if (way_out_) way_out_->finish(Clock::now());
-  try_finish();
 }
 
 }  // namespace cloche

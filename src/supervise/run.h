@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -13,11 +14,13 @@
 #include "plan/plan.h"
 #include "report/report.h"
 #include "report/ring.h"
+#include "supervise/control.h"
+#include "supervise/disk_watch.h"
 #include "supervise/look.h"
-#include "sys/poller.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
 #include "supervise/way_out.h"
+#include "sys/poller.h"
 
 namespace cloche {
 
@@ -37,7 +40,12 @@ struct RunWiring {
   bool repeats = false;                    // the plan may be used again
   std::optional<Clock::time_point> asked;  // when the caller began to want this; else now
   // When the guest is gone: what it wrote. For plans that keep it.
-  std::function<void(Fd scratch, std::uint64_t copied_at)> on_scratch = {};
+  struct Remains {
+    Fd scratch;
+    WorkDirectory disk;           // with the changes to workspaces, if they are there; removed with this
+    std::uint64_t copied_at = 0;  // when copies were complete, in the clock of file times
+  };
+  std::function<void(Remains)> on_scratch = {};
   // The guest starts in a later tick of the clock that files get their times from: so what others change after the
   // guest has read it has a later time than this.
   std::optional<timespec> not_before = {};
@@ -48,6 +56,9 @@ struct RunWiring {
   // Runs with a gateway: what goes out, as it happens. A connection is told when it opens and when it is over.
   std::function<void(const Connection&, bool opened)> on_connection = {};
   std::function<void(const Call&)> on_call = {};
+  std::function<void(const GrantChange&)> on_change = {};
+  // Who may grant and revoke while the guest runs.
+  std::shared_ptr<Control> control = nullptr;
   // Taken by the run, for plans with a gateway: it has been started and looked at.
   std::shared_ptr<WayOutParts> way_out = nullptr;
   bool verify = true;  // false only in tests that take a guarantee out
@@ -60,14 +71,16 @@ class Run {
   Run(Poller& poller, std::shared_ptr<const Plan> plan, RunWiring wiring, std::string id, Done done);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
+  ~Run() { close_control(); }
 
   // Takes the cell that a tier started, or the error that it gave instead.
   void begin(Result<Cell> cell, Clock::time_point asked);
   // Asks the run to end: TERM, grace, KILL. A second call kills at once.
   void cancel();
 
-  // A grant of the way out that comes or goes. `done` hears what the gateway says to it, when it does.
-  Status change(WayOut::Turn turn, const egress::Change& change, WayOut::Changed done);
+  // A grant of the way out that comes or goes, for whoever `by` names. `done` hears what the gateway says to it, when
+  // it does.
+  Status change(WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done);
 
   // When on_time() wants to be called next.
   Clock::time_point next_deadline() const;
@@ -76,17 +89,21 @@ class Run {
   const std::string& id() const { return report_.id; }
 
  private:
+  static constexpr Millis kPrepareLimit{30'000};
   enum class State { kPreparing, kRunning, kTerminating, kKilling, kFlushing, kDone };
 
   bool looked_at() const { return cell_.parked && cell_.parked->seen; }
   Status watch_everything();
   Status open_way_out();
+  void open_control();  // once the guest runs
+  void close_control();
   void on_listener(const wire::Message& message, Fd socket);
   void on_gateway_problem(const Error& error);
   void on_control();
   void on_init_ended();
   void on_cell_empty();
   void on_ready(int sender, std::uint32_t probe);
+  void start_guest();
   void on_terminal(Fd master);
   void on_failed(int step, int error);
   void on_exited(const wire::Message& message);
@@ -99,6 +116,8 @@ class Run {
   void terminate();
   void kill_now();
   void check_cpu(Clock::time_point now);
+  Status begin_disk_watch(int guest);
+  void check_disk(Clock::time_point now);
   void settle_outcome();
   void try_finish();
   void finish();
@@ -138,8 +157,10 @@ class Run {
   std::unique_ptr<OutputPump> err_pump_;
   std::unique_ptr<InputPump> in_pump_;
   std::unique_ptr<WayOut> way_out_;
-  Fd terminal_;  // the master of the cell's own pty
+  std::shared_ptr<Control> control_;  // while it is open
+  Fd terminal_;                       // the master of the cell's own pty
   Fd scratch_;
+  std::optional<DiskWatch> disk_;
   std::uint64_t copied_at_ = 0;
   Poller::Watch control_watch_;
   Poller::Watch pidfd_watch_;

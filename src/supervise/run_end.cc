@@ -1,5 +1,6 @@
 // How a run ends: which cause counts, and what is cleaned up.
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 
 #include <cstring>
@@ -25,6 +26,50 @@ Ending decode(int status) {
 }
 
 }  // namespace
+
+void Run::on_init_ended() {
+  if (init_ended_) return;
+  on_control();  // its last words come before its end
+  if (init_ended_) return;
+  // Out of epoll before it is closed: a child of another run holds a copy of it until its exec, so closing alone would
+  // leave it registered, with an address that is gone.
+  pidfd_watch_.set_events(0);
+  auto status = try_reap(cell_.process);
+  if (status && !*status) {
+    pidfd_watch_.set_events(EPOLLIN);
+    return;
+  }
+  cell_.cgroup.kill();
+  on_cell_empty();
+}
+
+void Run::on_cell_empty() {
+  if (init_ended_) return;
+  init_ended_ = true;
+  timeline_.until("reap", Clock::now());
+  cell_.stdio.clear();  // if it never got them: nobody else will write there
+  pidfd_watch_.reset();
+  control_watch_.reset();
+  cancel_watch_.reset();
+  if (wiring_.cancel_fd >= 0) {
+    auto watch = poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); });
+    if (watch) cancel_watch_ = std::move(*watch);
+  }
+  oom_watch_.reset();
+  wall_deadline_ = grace_deadline_ = prepare_deadline_ = cpu_check_ = rekill_ = Clock::time_point::max();
+  if (started_) report_.usage.wall = std::chrono::duration_cast<Millis>(Clock::now() - started_at_);
+  state_ = State::kFlushing;
+  report_.lifecycle.emplace_back("drain");
+  if (in_pump_) in_pump_->stop();
+  if (out_pump_) out_pump_->drain();
+  if (err_pump_) err_pump_->drain();
+  close_control();
+  if (way_out_) way_out_->finish(Clock::now());
+  // What a fast writer left counts, too. A run that ended for another reason is not looked at any more.
+  if (disk_ && (cause_set_ || !started_)) disk_->stop();
+  if (disk_) disk_->begin_last_look(Clock::now());
+  try_finish();
+}
 
 void Run::settle_outcome() {
   Outcome& outcome = report_.outcome;
@@ -59,6 +104,7 @@ void Run::settle_outcome() {
     settle(OutcomeKind::kDenied,
            "the guest died of SIGSYS: the system-call filter ends who uses another architecture's calls that way");
   }
+  if (!cause_set_ && disk_ && !disk_->verdict().empty()) settle(OutcomeKind::kDisk, disk_->verdict());
   // A shell says by its code how its child ended.
   constexpr int kOfChild = 128 + SIGXFSZ;
   if (!cause_set_ && (ending.signal == SIGXFSZ || ending.code == kOfChild)) {
@@ -93,6 +139,7 @@ void Run::try_finish() {
     if (pump != nullptr && (pump->source_open() || !pump->flushed())) return;
   }
   if (way_out_ && !way_out_->finished()) return;
+  if (disk_ && !disk_->done()) return;
   finish();
 }
 
@@ -105,17 +152,23 @@ void Run::finish() {
   pidfd_watch_.reset();
   control_watch_.reset();
   terminal_.reset();
+  close_control();
   wiring_.way_out.reset();  // if no cell came of it
   if (way_out_) {
     way_out_->close();
     report_.network = way_out_->record();
     if (!way_out_->complete()) report_.denials.push_back({"gateway", "it ended before it had told everything", 1});
   }
-  if (scratch_.valid() && started_ && wiring_.on_scratch) wiring_.on_scratch(std::move(scratch_), copied_at_);
+  if (scratch_.valid() && started_ && wiring_.on_scratch) {
+    wiring_.on_scratch({std::move(scratch_), std::move(cell_.disk), copied_at_});
+  }
   scratch_.reset();
+  disk_.reset();
   cell_.cgroup.remove();
-  if (Status removed = cell_.work.remove(); !removed)
-    report_.denials.push_back({"clean-up", removed.error().text(), 1});
+  for (WorkDirectory* directory : {&cell_.work, &cell_.disk}) {
+    if (Status removed = directory->remove(); !removed)
+      report_.denials.push_back({"clean-up", removed.error().text(), 1});
+  }
   report_.lifecycle.emplace_back("dispose");
   report_.out = {out_ring_.tail(), report_.usage.stdout_bytes, report_.usage.stdout_bytes > out_ring_.tail().size()};
   report_.err = {err_ring_.tail(), report_.usage.stderr_bytes, report_.usage.stderr_bytes > err_ring_.tail().size()};

@@ -12,8 +12,9 @@ Status Run::open_way_out() {
   WayOut::Events events;
   events.on_connection = std::move(wiring_.on_connection);
   events.on_call = std::move(wiring_.on_call);
+  events.on_change = std::move(wiring_.on_change);
   events.on_limit = [this](const std::string& name) {
-    set_cause(OutcomeKind::kNetwork, fmt::format("the limit net.limits.{} was hit", name));
+    set_cause(OutcomeKind::kNetwork, fmt::format("the limit {} was hit", name));
     kill_now();
   };
   events.on_problem = [this](const Error& error) { on_gateway_problem(error); };
@@ -26,7 +27,8 @@ Status Run::open_way_out() {
 void Run::on_listener(const wire::Message& message, Fd socket) {
   // Before there is a guest: what comes later is not init's word alone.
   if (state_ != State::kPreparing || !way_out_) return;
-  if (Status added = way_out_->add_listener(static_cast<std::uint32_t>(message.number), message.amount, std::move(socket));
+  if (Status added =
+          way_out_->add_listener(static_cast<std::uint32_t>(message.number), message.amount, std::move(socket));
       !added) {
     fail_run(added.error());
     kill_now();
@@ -39,11 +41,24 @@ void Run::on_gateway_problem(const Error& error) {
   kill_now();
 }
 
-Status Run::change(WayOut::Turn turn, const egress::Change& change, WayOut::Changed done) {
+void Run::open_control() {
+  if (!way_out_ || !wiring_.control) return;
+  control_ = wiring_.control;
+  control_->open(poller_,
+                 [this](WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done) {
+                   return this->change(turn, change, std::move(by), std::move(done));
+                 });
+}
+
+void Run::close_control() {
+  if (const auto control = std::exchange(control_, nullptr)) control->close();
+}
+
+Status Run::change(WayOut::Turn turn, const egress::Change& change, std::string by, WayOut::Changed done) {
   if (!way_out_ || state_ == State::kPreparing) {
     return fail(ErrorCode::kNotFound, "gateway", "this run has no way out that could be changed");
   }
-  return way_out_->change(turn, change, std::move(done));
+  return way_out_->change(turn, change, std::move(by), std::move(done));
 }
 
 }  // namespace cloche

@@ -59,8 +59,9 @@ Error explain_step(const Step& failed, int error) {
       break;
     case StepKind::kListenUnix:
       e.code = ErrorCode::kRefused;
-      e.hint = error == EXDEV ? "it lies in a directory that the cell has from the host: grant the socket or the directory"
-                              : "another grant may lie in its way";
+      e.hint = error == EXDEV
+                   ? "it lies in a directory that the cell has from the host: grant the socket or the directory"
+                   : "another grant may lie in its way";
       break;
     case StepKind::kOverlay:
       e.code = ErrorCode::kRefused;

@@ -35,7 +35,8 @@ void add(std::uint64_t& total, std::uint64_t more) {
 }
 
 bool is_limit(std::string_view name) {
-  return name == "bytes_in" || name == "bytes_out" || name == "connections" || name == "rate";
+  return name == "net.limits.bytes_in" || name == "net.limits.bytes_out" || name == "net.limits.connections" ||
+         name == "net.limits.rate";
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ Status WayOut::add_listener(std::uint32_t kind, std::uint64_t which, Fd socket) 
   const auto wanted = std::ranges::find_if(expected_, [&](const Listener& one) {
     return !one.there && static_cast<std::uint32_t>(one.kind) == kind && one.which == which;
   });
-  if (wanted == expected_.end()) return fail(ErrorCode::kInternal, "gateway", "init opened what the plan does not have");
+  if (wanted == expected_.end())
+    return fail(ErrorCode::kInternal, "gateway", "init opened what the plan does not have");
   CLOCHE_TRY(check_listener(wanted->kind, which, socket.get()));
   wanted->there = true;
   send({.kind = Kind::kListener, .what = kind, .number = static_cast<std::uint32_t>(which)}, {}, std::move(socket));
@@ -72,17 +74,18 @@ Status WayOut::serve() {
   if (!std::ranges::all_of(expected_, &Listener::there)) {
     return fail(ErrorCode::kInternal, "gateway", "init did not open all that the plan has");
   }
+  served_ = Clock::now();
   send({.kind = Kind::kServe});
   return {};
 }
 
-Status WayOut::change(Turn turn, const egress::Change& change, Changed done) {
+Status WayOut::change(Turn turn, const egress::Change& change, std::string by, Changed done) {
   if (finishing_ || finished_) return fail(ErrorCode::kNotFound, "gateway", "the run is over");
   if (changes_.size() >= kMaxChanges) {
     return fail(ErrorCode::kRefused, "gateway", "too many changes wait for an answer", "try again in a moment");
   }
   const std::uint64_t serial = ++serial_;
-  changes_.emplace(serial, std::move(done));
+  changes_.emplace(serial, Asked{turn, change, std::move(by), std::move(done)});
   send({.kind = turn == Turn::kGrant ? Kind::kGrant : Kind::kRevoke, .serial = serial}, encode(change));
   return {};
 }
@@ -103,8 +106,8 @@ void WayOut::close() {
   queue_.clear();
   parts_.gateway.process = {};
   parts_.sockets.clear();
-  for (auto& [serial, done] : std::exchange(changes_, {})) {
-    if (done) done("the run is over");
+  for (auto& [serial, asked] : std::exchange(changes_, {})) {
+    if (asked.done) asked.done("the run is over");
   }
 }
 
@@ -129,7 +132,8 @@ void WayOut::end_with(std::string message) {
   const bool wanted = finishing_;
   close();
   if (!wanted && events_.on_problem) {
-    events_.on_problem({ErrorCode::kSystem, "gateway", 0, std::move(message), "please report this as a defect of cloche"});
+    events_.on_problem(
+        {ErrorCode::kSystem, "gateway", 0, std::move(message), "please report this as a defect of cloche"});
   }
   if (events_.on_finished) events_.on_finished();
 }
@@ -171,12 +175,10 @@ void WayOut::handle(const egress::Framed& message) {
       if (!is_limit(message.payload)) return end_with("the gateway names a limit that there is not");
       if (events_.on_limit) events_.on_limit(std::string(message.payload));
       return;
-    case Kind::kChanged: {
-      auto asked = changes_.extract(message.head.serial);
-      if (asked.empty()) return end_with("the gateway answers what was not asked");
-      if (asked.mapped()) asked.mapped()(printable(message.payload.substr(0, kMaxSentence)));
-      return;
-    }
+    case Kind::kChanged:
+      return on_changed(message);
+    case Kind::kEnded:
+      return on_ended(message);
     case Kind::kFinished:
       if (!finishing_) return end_with("the gateway ended before the run did");
       complete_ = true;
@@ -209,6 +211,31 @@ void WayOut::note_call(const egress::Framed& message) {
   if (call->verdict == Verdict::kDenied) add(record_.calls_denied_total, call->count);
   if (record_.calls.size() < kMaxReportedCalls) record_.calls.push_back(*call);
   if (events_.on_call) events_.on_call(*call);
+}
+
+void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by) {
+  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - served_);
+  const GrantChange made{at, turn, std::string(to_string(change.what)), change.text, std::move(by)};
+  if (record_.changes.size() < kMaxReportedChanges) record_.changes.push_back(made);
+  if (events_.on_change) events_.on_change(made);
+}
+
+void WayOut::on_changed(const egress::Framed& message) {
+  auto found = changes_.extract(message.head.serial);
+  if (found.empty()) return end_with("the gateway answers what was not asked");
+  Asked& asked = found.mapped();
+  const std::string problem = printable(message.payload.substr(0, kMaxSentence));
+  if (problem.empty()) {
+    const bool granted = asked.turn == Turn::kGrant;
+    note_change(granted ? GrantChange::Turn::kGranted : GrantChange::Turn::kRevoked, asked.change, std::move(asked.by));
+  }
+  if (asked.done) asked.done(problem);
+}
+
+void WayOut::on_ended(const egress::Framed& message) {
+  const auto change = egress::decode_change(message.payload);
+  if (!change) return end_with("the gateway's record of a lease cannot be read");
+  note_change(GrantChange::Turn::kEnded, *change, "lease");
 }
 
 // Only what the plan has, by the descriptor that was opened when the run began.

@@ -33,6 +33,7 @@ class WayOut {
   struct Events {
     std::function<void(const Connection&, bool opened)> on_connection;
     std::function<void(const Call&)> on_call;
+    std::function<void(const GrantChange&)> on_change;
     std::function<void(const std::string& name)> on_limit;
     std::function<void(const Error&)> on_problem;  // the way out is closed
     std::function<void()> on_finished;
@@ -50,7 +51,8 @@ class WayOut {
   Status add_listener(std::uint32_t kind, std::uint64_t which, Fd socket);
   // Before the guest starts: everything that the plan has must be there.
   Status serve();
-  Status change(Turn turn, const egress::Change& change, Changed done);
+  // `by`: who asked, for the record.
+  Status change(Turn turn, const egress::Change& change, std::string by, Changed done);
 
   // The guest is gone: the last records are waited for.
   void finish(Clock::time_point now);
@@ -71,6 +73,12 @@ class WayOut {
     std::uint64_t which = 0;
     bool there = false;
   };
+  struct Asked {
+    Turn turn{};
+    egress::Change change;
+    std::string by;
+    Changed done;
+  };
   struct Outgoing {
     std::string bytes;
     Fd fd;
@@ -80,6 +88,9 @@ class WayOut {
   void handle(const egress::Framed& message);
   void note_connection(const egress::Framed& message);
   void note_call(const egress::Framed& message);
+  void note_change(GrantChange::Turn turn, const egress::Change& change, std::string by);
+  void on_changed(const egress::Framed& message);
+  void on_ended(const egress::Framed& message);
   void dial(const egress::Head& asked);
   void end_with(std::string message);
   void send(const egress::Head& head, std::string_view payload = {}, Fd fd = {});
@@ -91,9 +102,10 @@ class WayOut {
   Events events_;
   std::vector<Listener> expected_;
   std::deque<Outgoing> queue_;
-  std::map<std::uint64_t, Changed> changes_;
+  std::map<std::uint64_t, Asked> changes_;
   std::uint64_t serial_ = 0;
   NetworkUse record_;
+  Clock::time_point served_ = Clock::now();
   Poller::Watch watch_;
   std::string buffer_;
   std::size_t taken_ = 0;  // messages since `window_`

@@ -55,8 +55,7 @@ bool is_as_said(ListenerKind kind, std::uint64_t which, int socket) {
 
 Status check_listener(ListenerKind kind, std::uint64_t which, int socket) {
   if (is_as_said(kind, which, socket)) return {};
-  return fail(ErrorCode::kInternal, "gateway",
-              fmt::format("what init opened for {} is not what the plan has", which));
+  return fail(ErrorCode::kInternal, "gateway", fmt::format("what init opened for {} is not what the plan has", which));
 }
 
 Result<Fd> dial_socket(int place) {

@@ -181,9 +181,9 @@ TEST_F(WayOutTest, TheRecordIsBounded) {
 
 TEST_F(WayOutTest, ALimitIsNamed) {
   open();
-  say({.kind = Kind::kLimit}, "bytes_out");
+  say({.kind = Kind::kLimit}, "net.limits.bytes_out");
   turn();
-  EXPECT_EQ(limit_, "bytes_out");
+  EXPECT_EQ(limit_, "net.limits.bytes_out");
   say({.kind = Kind::kLimit}, "\x1b[2Jsomething else");
   turn();
   EXPECT_FALSE(problem_.empty());
@@ -285,8 +285,8 @@ TEST_F(WayOutTest, AChangeIsAnswered) {
   std::vector<std::string> answers;
   const egress::Change change{egress::Change::What::kHost, "a.example:443", Millis(1000)};
   const auto note = [&](const std::string& problem) { answers.push_back(problem); };
-  ASSERT_TRUE(out.change(WayOut::Turn::kGrant, change, note));
-  ASSERT_TRUE(out.change(WayOut::Turn::kRevoke, change, note));
+  ASSERT_TRUE(out.change(WayOut::Turn::kGrant, change, "uid 7", note));
+  ASSERT_TRUE(out.change(WayOut::Turn::kRevoke, change, "uid 7", note));
   const auto grant = hear();
   const auto revoke = hear();
   ASSERT_TRUE(grant && revoke);
@@ -298,7 +298,29 @@ TEST_F(WayOutTest, AChangeIsAnswered) {
   EXPECT_EQ(answers, (std::vector<std::string>{"no such rule"}));
   out.close();
   EXPECT_EQ(answers.size(), 2u) << "who still waits is told";
-  EXPECT_FALSE(out.change(WayOut::Turn::kGrant, change, note));
+  EXPECT_FALSE(out.change(WayOut::Turn::kGrant, change, "uid 7", note));
+}
+
+TEST_F(WayOutTest, ChangesThatWereMadeAreRecorded) {
+  WayOut& out = open();
+  const egress::Change change{egress::Change::What::kSocket, "/run/a.sock", {}};
+  ASSERT_TRUE(out.change(WayOut::Turn::kGrant, change, "uid 7", {}));
+  ASSERT_TRUE(out.change(WayOut::Turn::kRevoke, change, "uid 8", {}));
+  const auto grant = hear();
+  const auto revoke = hear();
+  ASSERT_TRUE(grant && revoke);
+  say({.kind = Kind::kChanged, .serial = grant->head.serial});
+  say({.kind = Kind::kChanged, .serial = revoke->head.serial}, "it has none");
+  say({.kind = Kind::kEnded}, egress::encode(change));
+  turn();
+  const auto& changes = out.record().changes;
+  ASSERT_EQ(changes.size(), 2u) << "what was refused has not happened";
+  EXPECT_EQ(changes[0].turn, GrantChange::Turn::kGranted);
+  EXPECT_EQ(changes[0].what, "socket");
+  EXPECT_EQ(changes[0].text, "/run/a.sock");
+  EXPECT_EQ(changes[0].by, "uid 7");
+  EXPECT_EQ(changes[1].turn, GrantChange::Turn::kEnded);
+  EXPECT_EQ(changes[1].by, "lease");
 }
 
 TEST_F(WayOutTest, AFloodIsHeldBack) {

@@ -31,6 +31,7 @@ Result<Cell> start_bwrap(const Plan& plan, const LaunchContext& context) {
   CLOCHE_TRY_ASSIGN(Cell cell, begin(plan, context, spec));
   cell.host_uid = plan.own_host_uid ? kGuestUidBase + static_cast<std::uint32_t>(cell.process.pid) : context.host.uid;
   CLOCHE_TRY(send_spec(plan, context, cell, {}));
+  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
   return cell;
 }
 

@@ -11,6 +11,9 @@ namespace {
 constexpr std::uint64_t kNetwork = CLONE_NEWNET;
 
 Status send_steps(const Plan& plan, const LaunchContext& context, Cell& cell) {
+  if (!plan.disk_scratch.empty()) {
+    CLOCHE_TRY_ASSIGN(cell.disk, WorkDirectory::make(plan.disk_scratch, context.janitor));
+  }
   std::vector<Fd> mounts;
   if (!plan.host_mounts.empty()) {
     CLOCHE_TRY_ASSIGN(mounts, clone_host_mounts(plan.host_mounts, cell.host_uid));
@@ -47,6 +50,7 @@ Result<Cell> start_namespace(const Plan& plan, const LaunchContext& context) {
   CLOCHE_TRY(write_id_map(cell.process.pid, {plan.inside_uid, plan.inside_gid, cell.host_uid, host_gid}));
   CLOCHE_TRY(send_steps(plan, context, cell));
   CLOCHE_TRY(send_groups(plan, context, cell));
+  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
   return cell;
 }
 

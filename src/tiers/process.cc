@@ -23,6 +23,7 @@ Result<Cell> start_process(const Plan& plan, const LaunchContext& context) {
   }
   CLOCHE_TRY(send_spec(plan, context, cell, {}));
   CLOCHE_TRY(send_groups(plan, context, cell));
+  CLOCHE_TRY(make_stdio(cell, context.pass_stdin));
   return cell;
 }
 

@@ -51,7 +51,6 @@ int live_a_life() {
   if (!authority) return 3;
   const auto store = TrustStore::from_pem(authority->pem());
   if (!store) return 4;
-  // Enough of them that the generators of random numbers are seeded again.
   for (int i = 0; i < 200; ++i) {
     ServerSession server(*authority, "n" + std::to_string(i) + ".example.org");
     ClientSession client("n" + std::to_string(i) + ".example.org", *store);

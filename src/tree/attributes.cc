@@ -44,4 +44,30 @@ Status keep_attributes(int from, int to, const std::string& path) {
   return {};
 }
 
+Status set_attributes(int to, const std::vector<std::pair<std::string, std::string>>& attributes,
+                      const std::string& path) {
+  for (const auto& [name, value] : attributes) {
+    if (!name.starts_with("user.")) {
+      return fail(ErrorCode::kInvalidInput, "stage " + printable(path), "it brings an attribute that is not a user's");
+    }
+    if (::fsetxattr(to, name.c_str(), value.data(), value.size(), 0) != 0) {
+      return fail_errno(errno, "stage " + printable(path), "an attribute of the guest's could not be set");
+    }
+  }
+  return {};
+}
+
+Status keep_capabilities(int from, int to, const std::string& path) {
+  constexpr const char* kName = "security.capability";
+  std::string value(XATTR_SIZE_MAX, '\0');
+  const std::string source = "/proc/self/fd/" + std::to_string(from);
+  const ssize_t length = ::getxattr(source.c_str(), kName, value.data(), value.size());
+  if (length < 0 && (errno == ENODATA || errno == ENOTSUP)) return {};
+  if (length < 0 || ::fsetxattr(to, kName, value.data(), static_cast<std::size_t>(length), 0) != 0) {
+    return fail_errno(errno, "stage " + printable(path), "the capabilities of the old file could not be kept",
+                      "only root can; leave --keep out");
+  }
+  return {};
+}
+
 }  // namespace cloche::tree

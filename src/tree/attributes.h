@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -10,5 +12,12 @@ namespace cloche::tree {
 // Gives `to` the access list and the attributes of users that `from` (which may be O_PATH) has: whoever replaces a file
 // must not change who may use it. Attributes with a meaning for the kernel were for the old content, and stay behind.
 Status keep_attributes(int from, int to, const std::string& path);
+
+// Gives `to` attributes of users; other names are an error.
+Status set_attributes(int to, const std::vector<std::pair<std::string, std::string>>& attributes,
+                      const std::string& path);
+
+// Capabilities of a program, which were for the old content: only where somebody wants that.
+Status keep_capabilities(int from, int to, const std::string& path);
 
 }  // namespace cloche::tree

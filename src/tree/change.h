@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/fd.h"
 #include "sys/sha256.h"
@@ -53,6 +55,12 @@ struct Change {
   std::optional<FileState> before;
   std::optional<FileState> after;
   Content content;
+  // Of a regular file, each only by somebody's explicit word.
+  struct Keep {
+    bool privileges = false;  // the set-id bits and capabilities that the replaced file has on the host
+    std::vector<std::pair<std::string, std::string>> attributes = {};  // of users, by name
+  };
+  Keep keep = {};
 };
 
 }  // namespace cloche::tree

@@ -39,7 +39,7 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
 
 // Copies what the state says and not a byte more: the source may be growing.
 Status copy_file(int from, int to, const FileState& state, const std::string& path) {
-  struct stat st{};
+  struct stat st {};
   if (::fstat(from, &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kInvalidInput, "stage " + printable(path), "the content is not a regular file");
   }
@@ -92,8 +92,19 @@ Status give_to(const Owner& owner, int folder, const std::string& name, const st
   return cannot_stage(path, "it could not be given to the owner of the tree");
 }
 
+// What the old file lent to whoever runs it, for the new content. Both must be regular files, and of one owner.
+Status add_privileges(int from, int to, const Change& change, mode_t& mode) {
+  constexpr mode_t kSetId = 06000;
+  struct stat old {};
+  struct stat made {};
+  if (::fstat(from, &old) != 0 || ::fstat(to, &made) != 0) return cannot_stage(change.path, "could not be inspected");
+  if (!S_ISREG(old.st_mode) || old.st_uid != made.st_uid || old.st_gid != made.st_gid) return {};
+  mode |= old.st_mode & kSetId;
+  return keep_capabilities(from, to, change.path);
+}
+
 Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std::string& path) {
-  struct stat st{};
+  struct stat st {};
   if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
     return cannot_stage(path, "could not be inspected");
   return Thing{kind_of(st), mode, identity_of(st)};
@@ -130,7 +141,11 @@ Result<Thing> Staging::make_new(std::size_t number, const Change& change, const 
   CLOCHE_TRY(give_to(owner, folder(), name, change.path));
   // Before the mode, whose bits for the group are the mask of an access list.
   if (present.place.valid()) CLOCHE_TRY(keep_attributes(present.place.get(), file.get(), change.path));
-  if (::fchmod(file.get(), state.mode & kRights) != 0) return cannot_stage(change.path, "its mode could not be set");
+  CLOCHE_TRY(set_attributes(file.get(), change.keep.attributes, change.path));
+  mode_t mode = state.mode & kRights;
+  if (change.keep.privileges && present.place.valid())
+    CLOCHE_TRY(add_privileges(present.place.get(), file.get(), change, mode));
+  if (::fchmod(file.get(), mode) != 0) return cannot_stage(change.path, "its mode could not be set");
   if (number < kSyncedEach && ::fsync(file.get()) != 0) return cannot_stage(change.path, "could not be made durable");
   return staged(folder(), name, state.mode & kRights, change.path);
 }

@@ -32,23 +32,24 @@ enum class StepKind : uint16_t {
   kLocalRoutes,  // every address of both families is the cell's own: who listens on a port is reached by any of them
   kListen,       // x: egress::ListenerKind, y: port; the listening socket goes to the engine
   kPackets,      // the engine gets a socket that shows what is sent: TCP openings, and UDP but to nameservers
-  kNewRoot,     // x: size in bytes, y: inodes; from here on targets are relative to this root
-  kScratch,     // x: size, y: inodes; the one file system behind everything the cell can write
-  kDir,         // a: target, x: mode
-  kSymlink,     // a: target, b: what it points at
-  kFile,        // a: target, x: mode, data: contents
-  kBind,        // a: target, b: host path, x: MountFlags
-  kBindFd,      // a: target, x: MountFlags, y: index of a detached mount that the engine sent
-  kScratchDir,  // a: target, b: name in the scratch, x: MountFlags, y: mode
-  kOverlay,     // a: target, where a tree of the host lies already, b: name in the scratch of what covers it, x:
-                // MountFlags
-  kCopyTree,    // the same, but covered by a copy
-  kPut,         // a: target, b: host path, y: 1 + index of a detached mount, or 0: init opens the path itself
-  kListenUnix,  // a: target, y: index of the socket; the listening socket goes to the engine
-  kDevice,      // a: target, b: host path, x: major, y: minor
-  kProc,        // a: target
-  kPts,         // a: target
-  kPivot,       // the old root is gone after this
+  kNewRoot,      // x: size in bytes, y: inodes; from here on targets are relative to this root
+  kScratch,      // x: size, y: inodes; the one file system behind everything the cell can write
+  kDiskScratch,  // b: a directory of the host that takes the changes to workspaces, y: as for kPut
+  kDir,          // a: target, x: mode
+  kSymlink,      // a: target, b: what it points at
+  kFile,         // a: target, x: mode, data: contents
+  kBind,         // a: target, b: host path, x: MountFlags
+  kBindFd,       // a: target, x: MountFlags, y: index of a detached mount that the engine sent
+  kScratchDir,   // a: target, b: name in the scratch, x: MountFlags, y: mode
+  kOverlay,      // a: target, where a tree of the host lies already, b: name in the scratch of what covers it, x:
+                 // MountFlags, y: 1 if not in the scratch but in the kDiskScratch
+  kCopyTree,     // the same, but covered by a copy
+  kPut,          // a: target, b: host path, y: 1 + index of a detached mount, or 0: init opens the path itself
+  kListenUnix,   // a: target, y: index of the socket; the listening socket goes to the engine
+  kDevice,       // a: target, b: host path, x: major, y: minor
+  kProc,         // a: target
+  kPts,          // a: target
+  kPivot,        // the old root is gone after this
   kRootReadOnly,
   kCgroup,           // waits for the v1 groups that the engine makes meanwhile, enters them
   kCgroupNamespace,  // unshare, so that the leaf is the namespace's root

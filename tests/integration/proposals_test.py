@@ -1,6 +1,7 @@
 """cloche diff, apply and discard, on proposals that were captured from a guest's side made by hand."""
 import json
 import os
+import shutil
 import stat
 import subprocess
 import time
@@ -55,8 +56,12 @@ class WorkspaceCase(CellCase):
     def keep(self, number=0, host=None, guest=None):
         """A recorded run with this proposal in it."""
         if number == 0:
-            done = self.cloche("run", "--", "true", env=self.env)
+            empty = self.path("empty")
+            os.mkdir(empty)
+            done = self.cloche("run", "--workspace", empty, "--", "true", env=self.env)
             self.assertEqual(done.returncode, 0, done.stderr.decode())
+            # In place of its own, which is empty.
+            shutil.rmtree(self.path(f"state/runs/{os.listdir(self.path('state/runs'))[0]}/ws"))
         (self.run_id,) = [name for name in os.listdir(self.path("state/runs")) if not name.startswith(".")]
         into = self.path(f"state/runs/{self.run_id}/ws/{number}")
         os.makedirs(into, 0o700)

@@ -31,11 +31,29 @@ class RecordCase(CellCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def entries(self):
-        return sorted(os.listdir(os.path.join(self.state, "runs")))
+    def ids(self):
+        """All runs, also those that `ps` has nothing to show of."""
+        runs = os.path.join(self.state, "runs")
+        return sorted({run["id"] for run in self.runs("--all")} | set(os.listdir(runs) if os.path.exists(runs) else ()))
 
-    def run_path(self, run, *names):
-        return os.path.join(self.state, "runs", run["id"], *names)
+    def left(self):
+        """What lies in the state directory, besides what a collection itself needs."""
+        return sorted(name for name in os.listdir(self.state) if name not in ("gc.lock", "gc.lock.pid"))
+
+    def book(self):
+        return os.path.join(self.state, "book")
+
+    def change_facts(self, run, change):
+        """Rewrites what the book says of the run."""
+        with open(self.book(), encoding="utf-8", newline="\n") as file:
+            lines = file.read().split("\n")
+        for number, line in enumerate(lines):
+            if line.startswith("@run ") and f'"{run["id"]}"' in line:
+                facts = json.loads(line[5:])
+                change(facts)
+                lines[number] = "@run " + json.dumps(facts)
+        with open(self.book(), "w", encoding="utf-8", newline="\n") as file:
+            file.write("\n".join(lines))
 
     def begin(self, *words):
         """A run that has said its first word, and has a record."""
@@ -45,27 +63,50 @@ class RecordCase(CellCase):
 
     def make_older(self, run, milliseconds, **changes):
         """As if the run had been so long ago."""
-        with open(self.run_path(run, "run.json"), encoding="utf-8") as file:
-            text = json.load(file)
-        for key in ("started_ms", "ended_ms"):
-            text[key] -= milliseconds
-        text.update(changes)
-        with open(self.run_path(run, "run.json"), "w", encoding="utf-8") as file:
-            json.dump(text, file)
+        def change(facts):
+            facts["started_ms"] -= milliseconds
+            if "ended_ms" in facts:
+                facts["ended_ms"] -= milliseconds
+                facts.update(changes)
+        self.change_facts(run, change)
 
 
 class Records(RecordCase):
-    def test_H1_each_run_has_a_directory_with_its_report(self):
+    def test_H1_each_run_is_recorded_with_its_report(self):
         self.assertEqual(self.cloche("run", "--", "sh", "-c", "exit 3").returncode, 3)
         run, = self.runs("--all")
         self.assertEqual((run["state"], run["outcome"], run["exit_code"], run["argv"], run["keeps"]),
                          ("done", "exited", 3, ["sh", "-c", "exit 3"], []))
-        for path, mode in ((self.state, 0o700), (self.run_path(run), 0o700), (self.run_path(run, "report.json"), 0o600)):
+        for path, mode in ((self.state, 0o700), (self.book(), 0o600)):
             self.assertEqual(os.stat(path).st_mode & 0o7777, mode, path)
-        shown = self.cloche("report", "show", self.run_path(run, "report.json"))
-        self.assertEqual(shown.returncode, 0, shown.stderr)
-        with open(self.run_path(run, "report.json"), encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["id"], run["id"])
+        for name in (run["id"], run["id"][:5], "last"):
+            shown = self.cloche("report", "show", name, cwd=self.folder)
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertIn(run["id"].encode(), shown.stdout)
+        done = self.cloche("report", "show", "nosuchrun")
+        self.assertEqual((done.returncode, done.stderr.count(b"\n")), (1, 1), done.stderr)
+
+    def test_a_plain_run_makes_no_file_of_its_own(self):
+        for _ in range(5):
+            self.cloche("run", "--", "true")
+        self.assertEqual(self.left(), ["book"])
+        self.assertEqual(len(self.runs("--all")), 5)
+
+    def test_a_plain_run_keeps_nothing_to_apply(self):
+        self.cloche("run", "--", "true")
+        for words in (["diff"], ["apply"], ["discard"], ["outputs", "show"], ["artifacts", "--to", self.path("x")]):
+            name = self.runs("--all")[0]["id"]
+            done = self.cloche(*words, name)
+            self.assertNotEqual(done.returncode, 0, words)
+            self.assertEqual(done.stderr.count(b"\n"), 1, (words, done.stderr))
+            self.assertNotIn(b"descriptor", done.stderr, words)
+        self.assertEqual(self.cloche("artifacts", name).returncode, 0)
+
+    def test_many_at_once_are_all_recorded(self):
+        processes = [self.start("--", "true", env=self.env) for _ in range(12)]
+        for process in processes:
+            process.communicate(timeout=TIMEOUT)
+        self.assertEqual([run["state"] for run in self.runs("--all")], ["done"] * 12)
 
     def test_a_script_is_recorded_as_it_was_called(self):
         script = self.path("x.py", "import sys; sys.exit(len(sys.argv))")
@@ -105,9 +146,9 @@ class Records(RecordCase):
         os.mkdir(home)
         env = {name: value for name, value in self.env.items() if name not in ("CLOCHE_STATE_DIR", "XDG_STATE_HOME")}
         self.cloche("run", "--", "true", env=dict(env, HOME=home))
-        self.assertEqual(len(os.listdir(home + "/.local/state/cloche/runs")), 1)
+        self.assertTrue(os.path.exists(home + "/.local/state/cloche/book"))
         self.cloche("run", "--", "true", env=dict(env, HOME=home, XDG_STATE_HOME=home + "/xdg"))
-        self.assertEqual(len(os.listdir(home + "/xdg/cloche/runs")), 1)
+        self.assertTrue(os.path.exists(home + "/xdg/cloche/book"))
 
     def test_K7_kill_9_at_any_moment_leaves_what_gc_finds(self):
         for delay in range(24):
@@ -119,7 +160,7 @@ class Records(RecordCase):
             self.assertEqual(self.runs(), [])
             self.assertEqual({run["state"] for run in self.runs("--all")} - {"crashed"}, set())
             self.gc()
-            self.assertEqual(self.entries(), [])
+            self.assertEqual(self.left(), [])
 
 
 class Listing(RecordCase):
@@ -163,7 +204,8 @@ class Listing(RecordCase):
     def test_long_commands_are_cut(self):
         self.cloche("run", "--", "true", *["x" * 1000] * 50)
         self.assertLess(len(self.cloche("ps", "--all").stdout), 10_000)
-        self.assertLess(os.stat(self.run_path(self.runs("--all")[0], "run.json")).st_size, 64 * 1024)
+        with open(self.book(), "rb") as file:
+            self.assertLess(max(len(line) for line in file if line.startswith(b"@run ")), 64 * 1024)
 
     def test_wrong_words(self):
         for words in (["ps", "x"], ["ps", "--odd"], ["gc", "x"], ["gc", "--older-than", "7"], ["gc", "--older-than", "-1d"],
@@ -177,15 +219,38 @@ class Listing(RecordCase):
     def test_broken_records_are_no_obstacle(self):
         self.cloche("run", "--", "true")
         good, = self.runs("--all")
-        for number, text in enumerate(("", "{", "[]", "null", "{}", "\0", "[" * 50_000, "9" * 100_000)):
+        texts = ("", "{", "[]", "null", "{}", "\0", "[" * 50_000, "9" * 100_000)
+        with open(self.book(), "a", encoding="utf-8") as file:
+            file.write("".join(f"\n@run {text}\n" for text in texts) + "\n@run {")
+        for number, text in enumerate(texts):
             folder = os.path.join(self.state, "runs", f"broken{number}")
-            shutil.copytree(self.run_path(good), folder)
-            with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
-                file.write(text)
+            os.makedirs(folder, 0o700)
+            for name in ("lock", "run.json"):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+        os.chmod(os.path.join(self.state, "runs"), 0o700)
         os.symlink("/", os.path.join(self.state, "runs", "linklink"))
         self.assertEqual([run["id"] for run in self.runs("--all")], [good["id"]])
-        self.gc()
-        self.assertEqual(self.entries(), [good["id"]])
+        self.cloche("run", "--", "true")
+        self.assertEqual(len(self.runs("--all")), 2)
+        self.gc("--keep", "1")
+        self.assertEqual(len(self.ids()), 1)
+        self.gc("--keep", "0")
+        self.assertEqual((self.left(), os.listdir(os.path.join(self.state, "runs"))), (["runs"], []))
+
+    def test_runs_of_an_older_version_are_listed_and_collected(self):
+        folder = os.path.join(self.state, "runs", "oldoldold")
+        os.makedirs(folder)
+        facts = {"version": 1, "id": "oldoldold", "state": "done", "pid": 5, "started_ms": 5, "argv": ["x"], "policy": "p",
+                 "tier": "namespace", "keeps": [], "ended_ms": 6, "outcome": "exited", "exit_code": 0}
+        for path in (self.state, os.path.dirname(folder), folder):
+            os.chmod(path, 0o700)
+        for name, text in (("lock", ""), ("run.json", json.dumps(facts)), ("report.json", "{}")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assertEqual([run["id"] for run in self.runs("--all")], ["oldoldold"])
+        self.assertEqual([one["why"] for one in self.gc("--keep", "0")["removed"]], ["count"])
+        self.assertEqual(self.ids(), [])
 
 
 class Collecting(RecordCase):
@@ -203,15 +268,15 @@ class Collecting(RecordCase):
         self.assertEqual([one["id"] for one in self.gc("--older-than", "7d", "--keep", "4")["removed"]], ids[4:])
         planned = self.gc("--older-than", "7d", "--dry-run")
         self.assertEqual([one["id"] for one in planned["removed"]], ids[2:4])
-        self.assertEqual(len(self.entries()), 4)
+        self.assertEqual(len(self.ids()), 4)
         done = self.gc("--older-than", "7d")
         self.assertEqual((done["removed"], done["freed_bytes"]), (planned["removed"], planned["freed_bytes"]))
-        self.assertEqual((self.entries(), done["left"]), (sorted(ids[:2]), 2))
+        self.assertEqual((self.ids(), done["left"]), (sorted(ids[:2]), 2))
         size = self.runs("--all")[0]["size_bytes"]
         self.assertEqual([one["why"] for one in self.gc("--size", str(size))["removed"]], ["size"])
-        self.assertEqual(self.entries(), ids[:1])
+        self.assertEqual(self.ids(), ids[:1])
         self.assertEqual(self.cloche("gc", "--keep", "0").stdout.split(b",")[0], b"removed 1 run")
-        self.assertEqual(self.entries(), [])
+        self.assertEqual(self.left(), [])
 
     def test_without_options_the_automatic_limits_hold(self):
         ids = self.make_runs(0, 1, 8)
@@ -222,19 +287,23 @@ class Collecting(RecordCase):
     def test_a_run_collects_once_an_hour(self):
         ids = self.make_runs(1, 8)
         self.cloche("run", "--", "true")
-        self.assertEqual(len(self.entries()), 3)
+        self.assertEqual(len(self.ids()), 3)
         stamp = os.path.join(self.state, "gc.lock")
         os.utime(stamp, (time.time() - 3700,) * 2)
         done = self.cloche("run", "--", "true", env=dict(self.env, CLOCHE_KEEP_AGE="nonsense"))
-        self.assertEqual((done.returncode, done.stderr, len(self.entries())), (0, b"", 4))
+        self.assertEqual((done.returncode, done.stderr, len(self.ids())), (0, b"", 4))
         done = self.cloche("run", "--", "true")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertNotIn(ids[1], self.entries())
-        self.assertEqual(len(self.entries()), 4)
+        self.assertNotIn(ids[1], self.ids())
+        self.assertEqual(len(self.ids()), 4)
 
     def test_a_killed_gc_is_finished_by_the_next(self):
-        run, = self.make_runs(1)
-        folder = os.path.join(self.state, "runs", run, "ws")
+        workspace = self.path("workspace")
+        os.mkdir(workspace)
+        self.cloche("run", "--workspace", workspace, "--", "true")
+        run = self.runs("--all")[0]["id"]
+        runs = os.path.join(self.state, "runs")
+        folder = os.path.join(runs, run, "ws")
         for number in range(3000):
             os.makedirs(f"{folder}/{number}/deep")
         outside = self.path("outside")
@@ -244,23 +313,26 @@ class Collecting(RecordCase):
             pass
         process = subprocess.Popen([CLOCHE, "gc", "--keep", "0"], env=self.env, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + TIMEOUT
-        while run in self.entries() and time.monotonic() < deadline:
+        while run in os.listdir(runs) and time.monotonic() < deadline:
             pass
         process.kill()
         process.wait(TIMEOUT)
-        self.assertIn(self.entries(), ([], [".gone-" + run]))
+        self.assertIn(os.listdir(runs), ([], [".gone-" + run]))
         self.assertEqual(self.runs("--all"), [])
         self.gc()
-        self.assertEqual(self.entries(), [])
+        self.assertEqual(os.listdir(runs), [])
         self.assertTrue(os.path.exists(outside + "/precious"))
 
     def test_what_cannot_be_removed_is_told(self):
         if os.geteuid() == 0:
             return  # nothing is in root's way here
-        ids = self.make_runs(1)
+        workspace = self.path("workspace")
+        os.mkdir(workspace)
+        self.cloche("run", "--workspace", workspace, "--", "true")
+        run = self.runs("--all")[0]["id"]
         runs = os.path.join(self.state, "runs")
         os.chmod(runs, 0o500)
         self.addCleanup(os.chmod, runs, 0o700)
         done = self.cloche("gc", "--keep", "0")
         self.assertEqual((done.returncode, done.stderr.count(b"\n")), (125, 1), done.stderr)
-        self.assertIn(ids[0].encode(), done.stderr)
+        self.assertIn(run.encode(), done.stderr)

@@ -1,0 +1,198 @@
+#include "supervise/disk_watch.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cloche {
+namespace {
+
+constexpr Millis kSlice{2};
+constexpr Millis kHurriedSlice{10};
+constexpr Millis kShortestPause{100};
+constexpr Millis kLongestPause{1'000};
+constexpr int kShare = 19;  // of rest to work: a twentieth of a cpu
+// What belongs to no file: blocks of extents and directories.
+constexpr std::uint64_t kSlack = std::uint64_t{64} * 1024;
+constexpr std::uint64_t kSlackShare = 256;
+// A file system with less than this, or than a part of it, is full: others need some of it, too.
+constexpr std::uint64_t kFullBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kFullFiles = 128;
+constexpr std::uint64_t kFullShare = 64;
+
+std::uint64_t more_than(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
+
+}  // namespace
+
+Result<DiskWatch> DiskWatch::begin(const Plan& plan, const Cell& cell, pid_t guest) {
+  std::vector<std::string> places = plan.watched;
+  if (plan.backend == Backend::kProcess) places.push_back(cell.work.path());
+  CLOCHE_TRY_ASSIGN(TreeMeter meter, TreeMeter::open(places));
+  DiskWatch out(plan, std::move(meter));
+  if (plan.tier != Tier::kProcess) out.open_scratch(guest);
+  out.meter_.restart();
+  return out;
+}
+
+// Bwrap gives each place a file system of its own; the native backend has one behind all.
+void DiskWatch::open_scratch(pid_t guest) {
+  std::set<dev_t> known;
+  for (const char* place : {"/work", "/tmp", "/home/guest", "/dev/shm"}) {
+    const std::string path = fmt::format("/proc/{}/root{}", guest, place);
+    Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat st {};
+    struct statfs fs {};
+    if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || ::fstatfs(fd.get(), &fs) != 0) continue;
+    if (fs.f_type == TMPFS_MAGIC && known.insert(st.st_dev).second) scratch_.push_back(std::move(fd));
+  }
+}
+
+Amount DiskWatch::scratch_used() const {
+  Amount out;
+  for (const Fd& place : scratch_) {
+    struct statfs fs {};
+    if (::fstatfs(place.get(), &fs) != 0) continue;
+    out.bytes += (fs.f_blocks - fs.f_bfree) * static_cast<std::uint64_t>(fs.f_bsize);
+    out.files += fs.f_files - fs.f_ffree;
+  }
+  return out;
+}
+
+std::vector<DiskWatch::Room> DiskWatch::rooms() const {
+  std::vector<Room> out;
+  for (const Fd& root : meter_.roots()) {
+    struct statfs fs {};
+    // A file system that keeps no count of files never runs out of them.
+    if (::fstatfs(root.get(), &fs) != 0) {
+      out.push_back({~0ULL, ~0ULL});
+      continue;
+    }
+    out.push_back({fs.f_bavail * static_cast<std::uint64_t>(fs.f_bsize), fs.f_files == 0 ? ~0ULL : fs.f_ffree});
+  }
+  return out;
+}
+
+void DiskWatch::advance(Clock::time_point now, const Cell& cell) {
+  if (now < next_ || phase_ == Phase::kDone) return;
+  if (phase_ == Phase::kIdle) {
+    meter_.restart();
+    cost_ = {};
+    phase_ = Phase::kTrees;
+    judge_rooms();
+    if (!verdict_.empty()) return;
+  }
+  look(now, cell);
+}
+
+void DiskWatch::look(Clock::time_point now, const Cell& cell) {
+  const bool hurried = phase_ == Phase::kBaseline || phase_ == Phase::kLastTrees;
+  const Clock::time_point until = now + (hurried ? kHurriedSlice : kSlice);
+  const TreeMeter::Progress progress =
+      phase_ == Phase::kHeld ? held_.advance(until, meter_.devices()) : meter_.advance(until);
+  const Clock::time_point after = Clock::now();
+  cost_ += after - now;
+  next_ = hurried ? after : after + kShare * (after - now);
+  if (!meter_.unmeasured().empty()) {
+    end(fmt::format("{} cannot be measured: its mode keeps us out, or it lies too deep",
+                    shown_text(meter_.unmeasured())));
+    return;
+  }
+  // What was found so far can only become more.
+  if (phase_ != Phase::kBaseline) judge();
+  if (progress == TreeMeter::Progress::kMore || !verdict_.empty()) return;
+  if (phase_ == Phase::kTrees) {
+    held_.restart(cell.cgroup, cell.process.pid);
+    phase_ = Phase::kHeld;
+    return;
+  }
+  finish_look(after);
+}
+
+void DiskWatch::finish_look(Clock::time_point now) {
+  if (phase_ == Phase::kBaseline) {
+    before_ = last_ = meter_.found();
+    scratch_before_ = scratch_used();
+    for (const Room& room : rooms()) {
+      // One that is full already cannot get full.
+      const Room least{std::min(kFullBytes, room.bytes / kFullShare), std::min(kFullFiles, room.files / kFullShare)};
+      reserve_.push_back(least);
+    }
+    next_ = Clock::time_point::max();
+    phase_ = Phase::kIdle;
+    return;
+  }
+  if (phase_ == Phase::kLastTrees) {
+    judge_rooms();
+    stop();
+    return;
+  }
+  // Sooner where something happens, later where nothing does; at once where a directory moved out of sight.
+  const bool changed = meter_.found() != last_;
+  last_ = meter_.found();
+  interval_ = changed ? Clock::duration(kShortestPause) : std::min<Clock::duration>(interval_ * 2, kLongestPause);
+  const Clock::duration rest = kShare * cost_;
+  next_ = now + (meter_.disturbed() ? rest : std::max(interval_, rest));
+  next_ = std::min(next_, now + std::max<Clock::duration>(kLongestPause, rest));
+  held_ = {};
+  phase_ = Phase::kIdle;
+}
+
+void DiskWatch::judge() {
+  const Amount& found = meter_.found();
+  const Amount scratch = scratch_used();
+  const Amount& held = held_.found();
+  const std::uint64_t inside = more_than(scratch.bytes, scratch_before_.bytes);
+  const std::uint64_t outside = more_than(found.bytes + held.bytes, before_.bytes);
+  if (inside + outside > limits_.disk.count + kSlack + limits_.disk.count / kSlackShare) {
+    end(fmt::format("the guest wrote more than {} of disk, {} KiB of it to granted directories", to_text(limits_.disk),
+                    outside >> 10));
+    return;
+  }
+  const std::uint64_t files =
+      more_than(scratch.files, scratch_before_.files) + more_than(found.files + held.files, before_.files);
+  if (files > limits_.inodes) end(fmt::format("the guest made more than {} files", limits_.inodes));
+}
+
+void DiskWatch::judge_rooms() {
+  const std::vector<Room> now = rooms();
+  for (std::size_t i = 0; i < now.size() && i < reserve_.size() && verdict_.empty(); ++i) {
+    if (now[i].bytes >= reserve_[i].bytes && now[i].files >= reserve_[i].files) continue;
+    end(fmt::format("the file system of {} is full", shown_text(meter_.path(i))));
+  }
+}
+
+void DiskWatch::start(Clock::time_point now) {
+  interval_ = kShortestPause;
+  next_ = now + interval_;
+}
+
+void DiskWatch::begin_last_look(Clock::time_point now) {
+  if (phase_ == Phase::kDone || phase_ == Phase::kBaseline) return;
+  meter_.restart();
+  held_ = {};
+  phase_ = Phase::kLastTrees;
+  next_ = now;
+}
+
+void DiskWatch::stop() {
+  phase_ = Phase::kDone;
+  next_ = Clock::time_point::max();
+}
+
+void DiskWatch::end(std::string why) {
+  if (verdict_.empty()) verdict_ = std::move(why);
+  stop();
+}
+
+std::string DiskWatch::evidence() const {
+  return fmt::format("watched from {} files and {} KiB on", before_.files, before_.bytes >> 10);
+}
+
+}  // namespace cloche

@@ -1,0 +1,82 @@
+// DiskWatch: holds limits.disk and limits.inodes where no file system can: in directories of the host that a guest
+// writes to. It measures them before the guest starts and again and again while it runs, and says when what was written
+// there and in the scratch is more than the limit. Between two looks a guest can write more than that: how much is
+// bounded by time and by RLIMIT_FSIZE for each file, not by this.
+//
+// Everything is done in slices of the event loop: two milliseconds, then a pause of nineteen times what the slice took,
+// so never more than a twentieth of a cpu. Before the guest starts and after its end nothing else waits for the loop's
+// run, and slices follow each other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "launch/cell.h"
+#include "plan/plan.h"
+#include "supervise/held_files.h"
+#include "supervise/tree_meter.h"
+
+namespace cloche {
+
+class DiskWatch {
+ public:
+  // Whether there is anything to look at: what a plan names, and the work directory of tier 0.
+  static bool is_needed(const Plan& plan) { return !plan.watched.empty() || plan.backend == Backend::kProcess; }
+  // For a guest-to-be that waits: the scratch that it will write to is found by it.
+  static Result<DiskWatch> begin(const Plan& plan, const Cell& cell, pid_t guest);
+
+  // When advance() wants to be called; never, once it has a verdict or is done.
+  Clock::time_point next() const { return next_; }
+  void advance(Clock::time_point now, const Cell& cell);
+
+  bool has_baseline() const { return phase_ != Phase::kBaseline; }
+  // From here on the guest runs.
+  void start(Clock::time_point now);
+  // The guest is dead: one more look at what it left.
+  void begin_last_look(Clock::time_point now);
+  // Nobody wants to know any more.
+  void stop();
+  bool done() const { return phase_ == Phase::kDone; }
+
+  // Why the run has to end; empty: no reason.
+  const std::string& verdict() const { return verdict_; }
+  // Of the receipt: what was there before.
+  std::string evidence() const;
+
+ private:
+  enum class Phase : std::uint8_t { kBaseline, kIdle, kTrees, kHeld, kLastTrees, kDone };
+  struct Room {
+    std::uint64_t bytes = 0;
+    std::uint64_t files = 0;
+  };
+
+  DiskWatch(const Plan& plan, TreeMeter meter) : limits_(plan.limits), meter_(std::move(meter)) {}
+  void open_scratch(pid_t guest);
+  Amount scratch_used() const;
+  std::vector<Room> rooms() const;
+  void look(Clock::time_point now, const Cell& cell);
+  void finish_look(Clock::time_point now);
+  void judge();
+  void judge_rooms();
+  void end(std::string why);
+
+  Limits limits_;
+  TreeMeter meter_;
+  HeldFiles held_;
+  std::vector<Fd> scratch_;  // one for each file system of the cell's own
+  Amount scratch_before_;
+  Amount before_;
+  Amount last_;
+  std::vector<Room> reserve_;  // for each root: with less than this left, its file system is full
+  Phase phase_ = Phase::kBaseline;
+  Clock::time_point next_{};
+  Clock::duration interval_{};
+  Clock::duration cost_{};  // of this look
+  std::string verdict_;
+};
+
+}  // namespace cloche

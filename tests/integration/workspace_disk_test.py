@@ -1,0 +1,158 @@
+"""Workspaces whose changes lie on the disk: the same from outside, watched, and gone afterwards."""
+import fcntl
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+from cell import CLOCHE, LIMITS, TIMEOUT, output_of
+from workspace_case import MODES, WRECK, WorkspaceCase, snapshot
+
+FIEMAP = 0xC020660B
+SHARED = 0x2000
+
+
+def shares_blocks(path):
+    """Whether the first extent of a file belongs to another file, too."""
+    with open(path, "rb") as file:
+        request = bytearray(struct.pack("=QQLLLL", 0, 1 << 62, 1, 0, 1, 0) + bytes(56))
+        fcntl.ioctl(file, FIEMAP, request)
+    found = struct.unpack("=QQLLLL", request[:32])[3]
+    return found > 0 and bool(struct.unpack("=QQQQQLLLL", request[32:88])[5] & SHARED)
+
+
+def wait_until(check):
+    deadline = time.monotonic() + TIMEOUT
+    while not check():
+        if time.monotonic() > deadline:
+            raise AssertionError("it did not happen in time")
+        time.sleep(0.02)
+
+
+class OnDisk(WorkspaceCase):
+    def scratches(self):
+        runs = os.path.join(self.state, "runs")
+        names = os.listdir(runs) if os.path.isdir(runs) else []
+        return [os.path.join(runs, name, "scratch") for name in names if os.path.exists(os.path.join(runs, name, "scratch"))]
+
+    def disk(self, mode, *words, **more):
+        return self.report_of(mode, "--workspace-scratch", "disk", *words, **more)
+
+    def test_X6_the_same_as_in_memory(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                before = snapshot(self.tree)
+                done, memory = self.report_of(mode, "--lang", "python", "-", input=WRECK.encode())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                shown = self.cloche("diff", "last", "--name-only").stdout
+                done, disk = self.disk(mode, "--lang", "python", "-", input=WRECK.encode())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(snapshot(self.tree), before)
+                self.assertEqual(output_of(disk), output_of(memory))
+                self.assertEqual(disk["workspaces"], memory["workspaces"])
+                self.assertEqual(self.cloche("diff", "last", "--name-only").stdout, shown)
+                line = next(line for line in disk["receipt"] if line["guarantee"] == "workspace")
+                self.assertEqual(line["standing"], "held")
+                self.assertIn("disk", line["mechanism"])
+                self.assertEqual(self.scratches(), [])
+
+    def test_X6_what_was_done_can_be_applied(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                self.disk(mode, "--", "sh", "-c", f"echo {mode} > from; rm -f gone")
+                done = self.cloche("apply", "last")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(self.tree + "/from", encoding="ascii") as file:
+                    self.assertEqual(file.read(), mode + "\n")
+                self.assertEqual(os.stat(self.tree + "/from").st_uid, os.geteuid())
+
+    def test_N8_the_limits_hold_on_the_disk(self):
+        fast = "for n in 'abcd': open(n, 'wb').write(bytes(4 << 20))"
+        slow = "import time\nfor i in range(3000):\n  open(f'n{i}', 'w').close()\n  if i % 10 == 0: time.sleep(0.02)"
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                done, report = self.disk(mode, "--disk", "8M", "--lang", "python", "-", input=fast.encode())
+                self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
+                self.assertIn(b"added a", self.cloche("diff", "last").stdout)  # still there to look at
+                done, report = self.disk(mode, "--inodes", "300", "--lang", "python", "-", input=slow.encode())
+                self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
+                self.assertLess(report["workspaces"][0]["added"], 3000)
+                # A file that is held without a name.
+                held = "import os, time\nf = [open(n, 'wb') for n in 'abcd']\nfor n in 'abcd': os.remove(n)\n" \
+                       "for x in f: x.write(bytes(4 << 20)); x.flush()\ntime.sleep(25)"
+                done, report = self.disk(mode, "--disk", "8M", "--wall", "20s", "--lang", "python", "-", input=held.encode())
+                self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
+                self.assertEqual(self.scratches(), [])
+
+    def test_N8_what_a_copy_takes_does_not_count(self):
+        with open(self.tree + "/large", "wb") as file:
+            file.write(bytes(range(256)) * 40000)
+        done, report = self.disk("copy", "--disk", "8M", "--", "sh", "-c", "head -c 1000000 /dev/zero > more; cmp large large")
+        self.assertEqual((done.returncode, report["outcome"]["kind"]), (0, "exited"), done.stderr)
+        self.assertEqual(report["workspaces"][0]["added"], 1)
+
+    def test_K7_nothing_stays_when_the_engine_is_killed(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                process = self.start("--workspace", self.tree, "--workspace-mode", mode, "--workspace-scratch", "disk",
+                                     "--", "sh", "-c", "mkdir -p locked-up/in; echo x > locked-up/in/x; chmod 0 locked-up/in/x; chmod 500 locked-up/in; echo go; sleep 30")
+                self.assertEqual(process.stdout.readline(), b"go\n")
+                self.assertEqual(len(self.scratches()), 1)
+                process.send_signal(signal.SIGKILL)
+                process.wait(TIMEOUT)
+                wait_until(lambda: not self.scratches())
+                self.assertEqual(self.cloche("gc").returncode, 0)
+                self.assertEqual(json.loads(self.cloche("ps", "--all", "--json").stdout or b"[]") and self.scratches(), [])
+
+    def test_K7_gc_finds_what_a_killed_janitor_left(self):
+        self.disk("overlay", "--", "true")
+        runs = os.path.join(self.state, "runs")
+        name = os.listdir(runs)[0]
+        left = os.path.join(runs, "a" * len(name))
+        os.makedirs(left + "/scratch/workspace-0/upper/deep", 0o700)
+        os.mkdir(left + "/scratch/workspace-0/upper/closed", 0)
+        open(left + "/lock", "w", encoding="ascii").close()
+        done = self.cloche("gc")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(os.path.exists(left), done.stdout)
+
+    def test_X6_a_copy_shares_blocks_where_the_file_system_can(self):
+        maker = shutil.which("mkfs.xfs", path="/usr/sbin:/sbin:/usr/bin:/bin")
+        # Only root mounts a file system; elsewhere the same copy is made without.
+        if os.geteuid() != 0 or maker is None:
+            done, _ = self.disk("copy", "--", "cmp", "text", "text")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return
+        image, place = self.path("image"), self.path("mounted")
+        os.mkdir(place)
+        with open(image, "wb") as file:
+            file.truncate(320 << 20)
+        subprocess.run([maker, "-q", image], check=True, timeout=TIMEOUT, capture_output=True)
+        script = f"""
+set -e
+mount -o loop {image} {place}
+mkdir {place}/tree {place}/state
+head -c 3000000 /dev/urandom > {place}/tree/large
+export CLOCHE_STATE_DIR={place}/state
+exec python3 -B -c 'import sys; sys.path.insert(0, sys.argv[1]); import workspace_disk_test as t; t.in_there(sys.argv[2])' "$1" "$2"
+"""
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", os.path.dirname(__file__), place], capture_output=True, timeout=TIMEOUT, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, b"shared\n"), done.stderr)
+
+
+def in_there(place):
+    """In the mount namespace that has the other file system."""
+    command = [CLOCHE, "run", *LIMITS, "--workspace", place + "/tree", "--workspace-mode", "copy", "--workspace-scratch",
+               "disk", "--", "sh", "-c", "echo go; sleep 30"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            runs = place + "/state/runs/"
+            copy = runs + os.listdir(runs)[0] + "/scratch/workspace-0/upper/large"
+            print("shared" if shares_blocks(copy) else "apart", flush=True)
+        finally:
+            process.terminate()
+            process.wait(TIMEOUT)
