@@ -186,9 +186,11 @@ constexpr Text kArtifactsText =
     "Exit code: 0; 2 wrong command line; 125 cloche failed; 126 no such run, or a file is in the way.";
 
 constexpr Text kGrantText =
-    "Grants a host, a socket or a secret to a run that lives, until its end or for a while; what is granted already gets "
+    "Grants a host, a socket or a secret to a run that lives, until its end or for a while; what is granted already "
+    "gets "
     "a new end. A host is a rule as in net.allow, and its ports must be among those that the run was started with; a "
-    "socket or a secret must be listed in its policy. for = \"0s\" lists what is to be granted later. Nothing is granted "
+    "socket or a secret must be listed in its policy. for = \"0s\" lists what is to be granted later. Nothing is "
+    "granted "
     "that the ceilings of the run's start, or the operator's of today, do not allow. Only the run's own user and root "
     "may ask. RUN is an id, the beginning of one, or last.\n"
     "Exit code: 0 granted; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, or "

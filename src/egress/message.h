@@ -62,7 +62,7 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
-std::string_view to_string(Change::What);  // "host", "socket", "secret"
+std::string_view to_string(Change::What);            // "host", "socket", "secret"
 inline constexpr std::size_t kMaxChangeText = 1024;  // what is longer would arrive cut: not to be sent
 
 std::string encode(const Connection& connection);

@@ -28,7 +28,8 @@ Result<Asked> not_live(const store::Place& place, std::string_view name) {
   CLOCHE_TRY_ASSIGN(const auto runs, store::list_runs(place, store::Measure::kNo));
   const auto found = std::ranges::find(runs, id, &store::ListedRun::id);
   if (found == runs.end() || found->state != store::RunState::kRunning) return is_over(id);
-  return fail(ErrorCode::kRefused, kStep, "run " + id + " has no gateway, so nothing can be granted to it or taken back",
+  return fail(ErrorCode::kRefused, kStep,
+              "run " + id + " has no gateway, so nothing can be granted to it or taken back",
               "start it with a policy that has net.allow, secrets or sockets.allow; for = \"0s\" grants nothing yet");
 }
 

@@ -57,8 +57,8 @@ void ChangeInbox::work() {
     jobs.swap(jobs_);
   }
   for (const auto& job : jobs) {
-    const Status sent = ask_(job->turn, job->change, "program",
-                             [job](const std::string& problem) { job->answer.set_value(problem); });
+    const Status sent =
+        ask_(job->turn, job->change, "program", [job](const std::string& problem) { job->answer.set_value(problem); });
     if (!sent) job->answer.set_value(sent.error().text());
   }
 }

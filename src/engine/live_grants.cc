@@ -46,10 +46,12 @@ Status about(const egress::Change& change, Status status) {
 
 Status check_change(const egress::Change& change) {
   if (change.text.empty() || change.text.size() > egress::kMaxChangeText) {
-    return fail(ErrorCode::kInvalidInput, step_of(change), change.text.empty() ? "it names nothing" : "its text is too long");
+    return fail(ErrorCode::kInvalidInput, step_of(change),
+                change.text.empty() ? "it names nothing" : "its text is too long");
   }
   if (change.lasts && change.lasts->count() == 0) {
-    return fail(ErrorCode::kInvalidInput, step_of(change), "--for must be longer than nothing", "cloche revoke takes a grant back");
+    return fail(ErrorCode::kInvalidInput, step_of(change), "--for must be longer than nothing",
+                "cloche revoke takes a grant back");
   }
   const GrantList grants{{change.text, change.lasts}};
   switch (change.what) {

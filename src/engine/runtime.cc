@@ -37,8 +37,8 @@ namespace cloche {
 
 struct RunHandle::State {
   std::string id;
-  Fd cancel;  // eventfd; each write is one cancel
-  Fd input;   // memfd with the guest's stdin
+  Fd cancel;                             // eventfd; each write is one cancel
+  Fd input;                              // memfd with the guest's stdin
   std::shared_ptr<ChangeInbox> changes;  // for runs with a way out
   mutable std::mutex mutex;
   mutable std::condition_variable changed;

@@ -159,19 +159,20 @@ inline Report example() {
               {"namespaces", microseconds(190)},
               {"mounts", microseconds(800)},
               {"guest", microseconds(10'001'200)}};
-  r.network = NetworkUse{{{microseconds(41'000), Via::kProxy, "api.example.org", "192.0.2.7", 443, Verdict::kAllowed,
-                           "api.example.org:443", 5120, 610, microseconds(88'000), 1},
-                          {microseconds(150'000), Via::kDns, "evil.example", "", 0, Verdict::kDenied,
-                           "no rule allows it", 0, 0, microseconds(0), 2}},
-                         {{microseconds(90'000), "/run/hero/a/rpc.sock", "flow.write", "7", Verdict::kDenied,
-                           "the method is not allowed", 1}},
-                         3,
-                         2,
-                         1,
-                         1,
-                         5120,
-                         610,
-                         {{microseconds(30'000), GrantChange::Turn::kGranted, "host", "api.example.org:443", "uid 1000"}}};
+  r.network =
+      NetworkUse{{{microseconds(41'000), Via::kProxy, "api.example.org", "192.0.2.7", 443, Verdict::kAllowed,
+                   "api.example.org:443", 5120, 610, microseconds(88'000), 1},
+                  {microseconds(150'000), Via::kDns, "evil.example", "", 0, Verdict::kDenied, "no rule allows it", 0, 0,
+                   microseconds(0), 2}},
+                 {{microseconds(90'000), "/run/hero/a/rpc.sock", "flow.write", "7", Verdict::kDenied,
+                   "the method is not allowed", 1}},
+                 3,
+                 2,
+                 1,
+                 1,
+                 5120,
+                 610,
+                 {{microseconds(30'000), GrantChange::Turn::kGranted, "host", "api.example.org:443", "uid 1000"}}};
   return r;
 }
 

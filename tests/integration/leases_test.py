@@ -135,7 +135,8 @@ class LeaseCase(CellCase):
         self.process.stdin.write(json.dumps(words).encode() + b"\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
-        self.assertTrue(line, "the guest is gone")
+        if not line:
+            self.fail("the guest is gone: " + self.finish(self.process)[1].decode())
         return json.loads(line)
 
     def report(self):
@@ -161,7 +162,7 @@ class LeaseCase(CellCase):
 
 
 class Hosts(LeaseCase):
-    def test_a_rule_in_waiting_opens_when_it_is_granted(self):
+    def test_X10_a_rule_in_waiting_opens_when_it_is_granted(self):
         server, port = self.serve()
         self.guest("--allow-net", f"localhost:{port},for=0s")
         self.assert_denied(self.tell("dial", "early", "localhost", port))
@@ -176,7 +177,7 @@ class Hosts(LeaseCase):
             events = [json.loads(line) for line in file]
         self.assertEqual([one["text"] for one in events if one["event"] == "granted"], [f"localhost:{port}"])
 
-    def test_a_lease_ends_by_itself_and_closes_what_is_open(self):
+    def test_X10_a_lease_ends_by_itself_and_closes_what_is_open(self):
         server, port = self.serve()
         self.guest("--allow-net", f"localhost:{port},for=0s")
         self.assert_denied(self.tell("dial", "early", "localhost", port))
@@ -190,7 +191,7 @@ class Hosts(LeaseCase):
                          [("granted", f"uid {os.geteuid()}"), ("ended", "lease")])
         self.assertTrue(any("the lease was over" in one["reason"] for one in network["connections"]), network)
 
-    def test_revoking_closes_connections_and_tunnels_and_no_others(self):
+    def test_X10_revoking_closes_connections_and_tunnels_and_no_others(self):
         server, port = self.serve()
         other, other_port = self.serve()
         self.guest("--allow-net", f"localhost:{port}", "--allow-net", f"localhost:{other_port}")
@@ -213,7 +214,7 @@ class Hosts(LeaseCase):
 
 
 class SocketsAndSecrets(LeaseCase):
-    def test_revoking_a_socket_closes_its_relay(self):
+    def test_X10_revoking_a_socket_closes_its_relay(self):
         path = self.path("service.sock")
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(path)
@@ -230,7 +231,7 @@ class SocketsAndSecrets(LeaseCase):
         self.assertEqual(self.tell("unix", "again", path), "\x01hello\n")
         self.assertIn("was not among", self.ask("grant", "last", "socket", "/run/other.sock", code=126))
 
-    def test_revoking_a_secret_closes_what_it_went_into(self):
+    def test_X10_revoking_a_secret_closes_what_it_went_into(self):
         server, port = self.serve(http=True)
         self.guest("--allow-net", f"localhost:{port}", "--secret",
                    f"name=TOKEN,host=localhost:{port},header=Authorization,env=REAL_TOKEN")
@@ -247,7 +248,7 @@ class SocketsAndSecrets(LeaseCase):
 
 
 class Asking(LeaseCase):
-    def test_what_cannot_be_granted_is_refused_with_a_sentence(self):
+    def test_X10_what_cannot_be_granted_is_refused_with_a_sentence(self):
         _, port = self.serve()
         self.assertIn("no run is recorded", self.ask("grant", "abcd", "host", "a.example:443", code=126))
         self.guest("--allow-net", f"localhost:{port},for=0s")
@@ -273,12 +274,12 @@ class Asking(LeaseCase):
         self.assertIn("is over", self.ask("grant", "last", "host", f"localhost:{port}", code=126))
         self.assertIn("is over", self.ask("revoke", name, "host", f"localhost:{port}", code=126))
 
-    def test_a_run_without_a_gateway_says_so(self):
+    def test_X10_a_run_without_a_gateway_says_so(self):
         self.guest()
         self.assertEqual(self.tell("echo", "here"), "here")
         self.assertIn("has no gateway", self.ask("grant", "last", "host", "a.example:443", code=126))
 
-    def test_a_grant_lies_under_the_ceiling_of_the_start(self):
+    def test_X10_a_grant_lies_under_the_ceiling_of_the_start(self):
         server, port = self.serve()
         ceiling = self.path("ceiling.toml", f'version = 1\n[net]\nallow = ["localhost:{port}"]\n')
         self.guest("--ceiling", ceiling, "--allow-net", f"localhost:{port},for=0s")
@@ -291,7 +292,7 @@ class Asking(LeaseCase):
         self.ask("grant", "last", "host", f"localhost:{port}")
         self.assertEqual(self.tell("dial", "name", "localhost", port), "\x01hello\n")
 
-    def test_what_a_killed_run_left_is_swept(self):
+    def test_X10_what_a_killed_run_left_is_swept(self):
         _, port = self.serve()
         self.guest("--allow-net", f"localhost:{port},for=0s")
         self.assert_denied(self.tell("dial", "early", "localhost", port))
@@ -302,7 +303,7 @@ class Asking(LeaseCase):
         self.ask("ps")
         self.assertEqual(self.live(), [])
 
-    def test_only_its_own_user_may_ask(self):
+    def test_X10_only_its_own_user_may_ask(self):
         server, port = self.serve()
         self.guest("--allow-net", f"localhost:{port},for=0s")
         self.assert_denied(self.tell("dial", "early", "localhost", port))
