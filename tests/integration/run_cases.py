@@ -2,6 +2,7 @@
 
 "ordinary" needs root, which becomes a user without rights first; without root it is what "self" already did, and passes.
 The programs are copied to a directory that this user can reach. Exit code 77 when a case was skipped.
+Files named network_* run in a network of their own, where every address is at hand and nobody else is.
 """
 import importlib.util
 import os
@@ -12,34 +13,83 @@ import tempfile
 import unittest
 
 ORDINARY_ID = "61235"
+IN_NETWORK = "CLOCHE_TEST_NETWORK"
+# Every address is local, low ports are anybody's, and names are what the case's own nameserver says.
+MAKE_NETWORK = r"""
+set -e
+mount --make-rprivate /
+ip link set lo up
+ip route add local default dev lo
+ip -6 route add local default dev lo
+echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
+mount -t tmpfs -o size=64k,mode=755 none /mnt
+echo "nameserver 93.184.215.53" >/mnt/resolv.conf
+printf '127.0.0.1 localhost\n::1 localhost\n93.184.216.99 inhosts.test\n' >/mnt/hosts
+mount --bind /mnt/resolv.conf "$(readlink -f /etc/resolv.conf)"
+mount --bind /mnt/hosts "$(readlink -f /etc/hosts)"
+umount -l /mnt
+exec "$@"
+"""
+
+
+def in_a_network(command):
+    """The command, to be started in a network of its own; an ordinary user makes one in a user namespace."""
+    own = [] if os.geteuid() == 0 else ["--map-current-user", "--keep-caps"]
+    drop = [] if os.geteuid() == 0 else ["setpriv", "--ambient-caps", "-all", "--inh-caps", "-all"]
+    return ["unshare", *own, "--net", "--mount", "sh", "-c", MAKE_NETWORK, "network", *drop, *command]
+
+
+def needs_network(case):
+    return os.path.basename(case).startswith("network_")
+
+
+def copy_programs(arguments, folder):
+    """Copies all that the case needs; returns the words that run it there, but for whose it is."""
+    case, _, cloche, init = arguments
+    os.chmod(folder, 0o755)
+    beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "cloche-gateway", "propose")]
+    helpers = [os.path.join(os.path.dirname(__file__), name)
+               for name in ("cell.py", "keeper_case.py", "network_case.py", "network_world.py", "workspace_case.py")]
+    beside = [path for path in beside if os.path.exists(path)]
+    for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
+        shutil.copy(path, folder)
+    inside = [os.path.join(folder, os.path.basename(path)) for path in (__file__, case, cloche, init)]
+    # The system's own interpreter: the one that runs this file may lie in root's home.
+    return ["/usr/bin/python3", "-B", inside[0], inside[1], "self", inside[2], inside[3]]
 
 
 def as_ordinary_user(arguments):
     if os.geteuid() != 0:
         print("not root: the cases have run as an ordinary user already")
         return 0
-    case, _, cloche, init = arguments
     with tempfile.TemporaryDirectory(prefix="cloche-integration-") as folder:
-        os.chmod(folder, 0o755)
-        beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "cloche-gateway", "propose")]
-        helpers = [os.path.join(os.path.dirname(__file__), name) for name in ("cell.py", "keeper_case.py", "workspace_case.py")]
-        for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
-            shutil.copy(path, folder)
-        inside = [os.path.join(folder, os.path.basename(path)) for path in (__file__, case, cloche, init)]
+        command = ["setpriv", "--reuid", ORDINARY_ID, "--regid", ORDINARY_ID, "--clear-groups", *copy_programs(arguments, folder)]
         home = os.path.join(folder, "home")
         os.mkdir(home)
         os.chown(home, int(ORDINARY_ID), int(ORDINARY_ID))
-        # The system's own interpreter: the one that runs this file may lie in root's home.
-        command = ["setpriv", "--reuid", ORDINARY_ID, "--regid", ORDINARY_ID, "--clear-groups", "/usr/bin/python3", "-B",
-                   inside[0], inside[1], "self", inside[2], inside[3]]
         env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LC_CTYPE": "C.UTF-8",
                "SANITIZED": os.environ.get("SANITIZED", "")}
+        if needs_network(arguments[0]):
+            command = in_a_network(command)
+            env[IN_NETWORK] = "made"
         return subprocess.run(command, env=env, cwd=home, check=False).returncode
+
+
+def in_own_network(arguments):
+    env = {**os.environ, IN_NETWORK: "made"}
+    if os.geteuid() == 0:
+        command = [sys.executable, "-B", os.path.abspath(__file__), *arguments]
+        return subprocess.run(in_a_network(command), env=env, check=False).returncode
+    # In a user namespace root's files are nobody's, and cloche trusts only root's and the user's own.
+    with tempfile.TemporaryDirectory(prefix="cloche-integration-") as folder:
+        return subprocess.run(in_a_network(copy_programs(arguments, folder)), env=env, check=False).returncode
 
 
 def main(arguments):
     if arguments[1] == "ordinary":
         return as_ordinary_user(arguments)
+    if needs_network(arguments[0]) and IN_NETWORK not in os.environ:
+        return in_own_network(arguments)
     # Runs are recorded: here and not among those of whoever runs the tests.
     with tempfile.TemporaryDirectory(prefix="cloche-state-") as state:
         os.environ["CLOCHE_STATE_DIR"] = os.path.join(state, "cloche")

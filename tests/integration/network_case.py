@@ -1,0 +1,118 @@
+"""What the network's cases share: a world outside, guests that try to reach it, and what the report says of it."""
+import glob
+import json
+import os
+import resource
+import shutil
+import tempfile
+
+from cell import CellCase
+from network_world import World
+
+# For guests in Python: each attempt is a line in the result, and none can hang.
+PRELUDE = r"""
+import errno, json, os, socket, ssl, struct, subprocess, sys
+socket.setdefaulttimeout(10)
+PROXY = ("127.0.0.1", int(os.environ.get("http_proxy", ":3128").rsplit(":", 1)[1]))
+results = {}
+def attempt(key, do, *words):
+    try:
+        value = do(*words)
+    except OSError as error:
+        value = "error: " + (errno.errorcode.get(error.errno, "") or type(error).__name__) + " " + str(error)
+    except Exception as error:
+        value = "error: " + type(error).__name__ + " " + str(error)
+    results[key] = value.decode("latin-1") if isinstance(value, bytes) else value
+def read_all(s, until=b""):
+    data = b""
+    while not until or until not in data:
+        try:
+            part = s.recv(65536)
+        except ConnectionError as error:
+            return data + b"<" + errno.errorcode[error.errno].encode() + b">"
+        if not part:
+            break
+        data += part
+    return data
+def say(where, data, until=b""):
+    with socket.create_connection(where) as s:
+        s.sendall(data)
+        return read_all(s, until)
+def tunnel(where):
+    s = socket.create_connection(PROXY)
+    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where.encode(), where.encode()))
+    head = read_all(s, b"\r\n\r\n")
+    if b" 200 " not in head.split(b"\r\n")[0]:
+        raise OSError(0, "refused: " + head.decode("latin-1"))
+    return s
+def get(host, path="/", more=""):
+    return ("GET %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n\r\n" % (path, host, more)).encode()
+"""
+END = "\nprint(json.dumps(results))\n"
+
+
+class NetworkCase(CellCase):
+    @classmethod
+    def setUpClass(cls):
+        # A thousand connections have as many ends in this process.
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+        cls.shared = tempfile.mkdtemp(prefix="cloche-world-")
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+        os.chmod(cls.shared, 0o755)
+        cls.world = World(cls.shared)
+        cls.addClassCleanup(cls.world.close)
+
+    def setUp(self):
+        super().setUp()
+        self.errors = b""
+        self.world.forget()
+        self.world.zone.clear()
+        self.world.zone.update({"allowed.test": ["93.184.216.10"], "other.test": ["93.184.216.11"],
+                                "second.test": ["93.184.216.12"]})
+
+    @staticmethod
+    def rules(allow=(), deny=()):
+        return [word for rule in allow for word in ("--allow-net", rule)] + [word for rule in deny for word in ("--deny-net", rule)]
+
+    def guest(self, code, allow, deny=(), more=()):
+        """Runs attempts in Python. Returns what each came to, and the report."""
+        done, report = self.run_report("--wall", "30s", *self.rules(allow, deny), *more, "--", "/usr/bin/python3", "-c",
+                                       PRELUDE + code + END)
+        self.assertEqual(report["outcome"]["kind"], "exited", report["outcome"])
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.errors = done.stderr
+        return json.loads(done.stdout), report
+
+    def assert_denied(self, report, **wanted):
+        """The report has a denial with these values."""
+        for connection in report["network"]["connections"]:
+            if connection["verdict"] == "denied" and all(connection[key] == value for key, value in wanted.items()):
+                return connection
+        return self.fail(f"no denial with {wanted} in {json.dumps(report['network']['connections'], indent=1)}")
+
+    def reasons(self, report, verdict="denied"):
+        return [c["reason"] for c in report["network"]["connections"] if c["verdict"] == verdict]
+
+
+def gateways_of(pid):
+    """Gateways among the descendants of a process."""
+    parents = {}
+    names = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError:
+            continue
+        number = int(path.split("/")[2])
+        names[number] = text[text.index("(") + 1:text.rindex(")")]
+        parents[number] = int(text.rpartition(")")[2].split()[1])
+    found = []
+    for number in parents:
+        above = number
+        while above in parents and above != pid:
+            above = parents[above]
+        if above == pid and names[number].startswith("cloche-gateway"):
+            found.append(number)
+    return found
