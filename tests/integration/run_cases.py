@@ -1,7 +1,8 @@
 """run_cases.py FILE self|ordinary CLOCHE INIT: runs one file of cases.
 
 "ordinary" needs root, which becomes a user without rights first; without root it is what "self" already did, and passes.
-The programs are copied to a directory that this user can reach. Exit code 77 when a case was skipped.
+The programs are copied to a directory that this user can reach. Exit code 77 when a case was skipped. A file with the
+line OWN_NETWORK below runs in a network namespace of its own, which own_network.py furnishes.
 """
 import importlib.util
 import os
@@ -12,6 +13,7 @@ import tempfile
 import unittest
 
 ORDINARY_ID = "61235"
+OWN_NETWORK = "# needs: a network of its own\n"
 
 
 def as_ordinary_user(arguments):
@@ -21,8 +23,9 @@ def as_ordinary_user(arguments):
     case, _, cloche, init = arguments
     with tempfile.TemporaryDirectory(prefix="cloche-integration-") as folder:
         os.chmod(folder, 0o755)
-        beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "propose")]
-        helpers = [os.path.join(os.path.dirname(__file__), name) for name in ("cell.py", "keeper_case.py", "workspace_case.py")]
+        beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "cloche-gateway", "propose")]
+        helpers = [os.path.join(os.path.dirname(__file__), name)
+                   for name in ("cell.py", "keeper_case.py", "workspace_case.py", "own_network.py", "way_out_case.py")]
         for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
             shutil.copy(path, folder)
         inside = [os.path.join(folder, os.path.basename(path)) for path in (__file__, case, cloche, init)]
@@ -33,11 +36,23 @@ def as_ordinary_user(arguments):
         command = ["setpriv", "--reuid", ORDINARY_ID, "--regid", ORDINARY_ID, "--clear-groups", "/usr/bin/python3", "-B",
                    inside[0], inside[1], "self", inside[2], inside[3]]
         env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LC_CTYPE": "C.UTF-8",
-               "SANITIZED": os.environ.get("SANITIZED", "")}
+               "SANITIZED": os.environ.get("SANITIZED", ""), "CLOCHE_OWN_NETWORK": os.environ.get("CLOCHE_OWN_NETWORK", "")}
         return subprocess.run(command, env=env, cwd=home, check=False).returncode
 
 
+def enter_own_network(arguments):
+    """Starts this program anew in there; whoever is not root is in a user namespace besides, as the same user."""
+    unshare = ["unshare", "--mount", "--net"]
+    if os.geteuid() != 0:
+        unshare += ["--user", "--map-current-user", "--keep-caps"]
+    furnish = os.path.join(os.path.dirname(os.path.abspath(__file__)), "own_network.py")
+    os.execvp("unshare", [*unshare, sys.executable, "-B", furnish, sys.executable, "-B", os.path.abspath(__file__), *arguments])
+
+
 def main(arguments):
+    with open(arguments[0], encoding="utf-8") as file:
+        if OWN_NETWORK in file and not os.environ.get("CLOCHE_OWN_NETWORK"):
+            enter_own_network(arguments)
     if arguments[1] == "ordinary":
         return as_ordinary_user(arguments)
     # Runs are recorded: here and not among those of whoever runs the tests.
