@@ -26,7 +26,7 @@ def as_ordinary_user(arguments):
         beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "cloche-gateway", "propose")]
         helpers = [os.path.join(os.path.dirname(__file__), name)
                    for name in ("cell.py", "keeper_case.py", "workspace_case.py", "own_network.py", "way_out_case.py",
-                                "secrets_case.py")]
+                                "secrets_case.py", "sockets_case.py")]
         for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
             shutil.copy(path, folder)
         inside = [os.path.join(folder, os.path.basename(path)) for path in (__file__, case, cloche, init)]
