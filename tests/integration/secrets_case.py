@@ -46,7 +46,7 @@ class SecretCase(WayOutCase):
     def guest(self, text, *words):
         """Runs Python in a cell that may ask HOST and has its token; returns what it printed as JSON, and the report."""
         done, report, events = self.run_out(*ALLOW, *SECRET, *words, *python(text))
-        self.assertEqual(done.returncode, 0, done.stderr.decode() + json.dumps(report["network"], indent=1))
+        self.assertEqual(done.returncode, 0, done.stderr.decode() + json.dumps(report.get("network"), indent=1))
         self.assert_free_of_values(done, report, events)
         return json.loads(done.stdout), report
 

@@ -8,7 +8,7 @@ import subprocess
 
 from cell import TIMEOUT
 from secrets_case import ALLOW, ASK, BASIC, HOST, ROOM, SECRET, SecretCase, python
-from way_out_case import OTHER_VALUE, VALUE, files_with, make_authority
+from way_out_case import OTHER_VALUE, VALUE, files_with, has_any, make_authority, shapes
 
 
 class Clients(SecretCase):
@@ -125,6 +125,60 @@ print(json.dumps([token] + [ask("https://{HOST}" + path, auth, how=how) for path
             self.assertEqual(status, 200)
             self.assertEqual(headers["X-Echo"], "Bearer " + said[0])
             self.assertIn("Authorization: Bearer " + said[0], body)
+
+    def test_X9_an_echo_in_every_part_of_an_answer_is_turned_back(self):
+        long = "Content-Length: %d\r\n\r\n"
+        scripts = {
+            "reason": "HTTP/1.1 200 VALUE\r\n" + long % 2 + "ok",
+            "name": "HTTP/1.1 200 OK\r\nX-VALUE: 1\r\n" + long % 2 + "ok",
+            "cookie": "HTTP/1.1 200 OK\r\nSet-Cookie: a=VALUE; path=/\r\nLink: <https://x/VALUE>\r\n" + long % 2 + "ok",
+            "hint": "HTTP/1.1 103 Early Hints\r\nLink: </VALUE>\r\n\r\nHTTP/1.1 200 OK\r\n" + long % 2 + "ok",
+            "error": "HTTP/1.1 500 Oh\r\n" + long % len(VALUE) + "VALUE",
+            "close": "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nto the end: VALUE",
+            "twice": "HTTP/1.1 200 OK\r\n" + long % (2 * len(VALUE)) + "VALUEVALUE",
+            "trailer": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n0\r\nX-T: VALUE\r\n\r\n",
+            "extension": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=VALUE\r\nok\r\n0\r\n\r\n",
+            "nearly": "HTTP/1.1 200 OK\r\n" + long % 8 + VALUE[:8],
+            "upgrade": "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhere VALUE",
+        }
+        server = self.serve_by_script(HOST, scripts)
+        said, _ = self.guest(f"""
+def say(path, *headers):
+    link = dial("{HOST}", 443)
+    link.sendall("\\r\\n".join(["GET /" + path + " HTTP/1.1", "Host: {HOST}", "Authorization: Bearer " + token,
+                              *headers, "", ""]).encode())
+    if path == "upgrade":
+        got = link.recv(65536).decode() + link.recv(65536).decode() * 0
+        try: link.sendall(("frame " + token).encode())
+        except OSError: pass
+        link.shutdown(socket.SHUT_RDWR)
+        return got
+    link.settimeout(1)
+    return whole(link)
+print(json.dumps([token, {{path: say(path, *(["Upgrade: websocket", "Connection: Upgrade"] if path == "upgrade" else []))
+                          for path in {list(scripts)}}}]))
+""".replace(" + link.recv(65536).decode() * 0", ""))
+        for path, text in said[1].items():
+            self.assertFalse(has_any(text.encode(), shapes(VALUE)), (path, text))
+            if path in ("reason", "cookie", "hint", "error", "close", "twice"):
+                self.assertIn(said[0], text, path)
+        self.assertIn(VALUE[:8], said[1]["nearly"])  # a part of it is no find
+        heads = [head for head in server.seen if head.startswith(b"GET")]
+        self.assertEqual(len(heads), len(scripts))
+        for head in heads:
+            self.assertIn(VALUE.encode(), head)
+        for frame in (rest for rest in server.seen if not rest.startswith(b"GET")):
+            self.assertFalse(has_any(frame, shapes(VALUE) + shapes(said[0])), frame)
+
+    def test_X9_a_part_of_an_answer_cannot_be_asked_for(self):
+        server = self.serve(HOST)
+        said, _ = self.guest(f"""
+auth = {{"Authorization": "Bearer " + token}}
+print(json.dumps([ask("https://{HOST}/echo", {{**auth, "Range": "bytes=0-80", "If-Range": "x"}}, how=how) for how in ("proxy", "direct")]))
+""")
+        for request in server.seen:  # two halves of a value are not found in two answers
+            self.assertIn(VALUE, request)
+            self.assertNotIn("Range", request)
 
     def test_X9_an_echo_of_basic_credentials_is_turned_back(self):
         server = self.serve(HOST)

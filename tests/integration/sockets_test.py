@@ -1,5 +1,7 @@
 """Sockets: those that were granted are there, at their path and with nothing but bytes; no other is reachable."""
 import array
+import ctypes
+import errno
 import json
 import os
 import socket
@@ -238,6 +240,39 @@ print(json.dumps([reach(sys.argv[1] + "/a/rpc.sock"), reach(sys.argv[1] + "/b/rp
         self.assertEqual(said[2], [])
         self.assertEqual(services[0].bytes, [])
         self.finish(first)
+
+    def test_C55_no_more_families_than_without(self):
+        service = self.service(framing="raw")
+        for words, granted in (([], {1}), (["--allow-net", "api.example.org:443"], {1, 2, 10})):
+            said, _, _ = self.guest("""
+made = set()
+for family in range(64):
+    for kind in (1, 2, 3, 4, 5, 10):
+        for protocol in (0, 1, 6, 17, 255):
+            try: socket.socket(family, kind, protocol).close(); made.add((family, kind))
+            except OSError as error: assert error.errno in (errno.EPERM, errno.EACCES, errno.EAFNOSUPPORT, errno.EINVAL,
+                errno.EPROTONOSUPPORT, errno.ESOCKTNOSUPPORT), (family, kind, error)
+print(json.dumps(sorted(made)))
+""", *self.policy(service.path), *words)
+            self.assertEqual({family for family, _ in said}, granted)
+            self.assertEqual({kind for family, kind in said if family != 1} - {1, 2}, set())
+
+    def test_C58_ipc_is_the_cells_own(self):
+        service = self.service(framing="raw")
+        libc = ctypes.CDLL(None, use_errno=True)
+        key = 0x63000000 | os.getpid()
+        segment = libc.shmget(key, 4096, 0o1666)
+        self.assertGreaterEqual(segment, 0)
+        self.addCleanup(libc.shmctl, segment, 0, None)
+        self.assertEqual(libc.shmget(key, 0, 0), segment)
+        said, _, _ = self.guest(f"""
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print(json.dumps([libc.shmget({key}, 0, 0), ctypes.get_errno(), os.listdir("/dev/shm")]))
+""", *self.policy(service.path), "--allow-net", "api.example.org:443")
+        self.assertEqual(said[0], -1)
+        self.assertIn(said[1], (errno.ENOENT, errno.EPERM, errno.EACCES, errno.ENOSYS))
+        self.assertEqual(said[2], [])
 
     def test_H4_a_policy_with_files_and_sockets_is_refused(self):
         service = self.service()

@@ -149,9 +149,9 @@ class WayOutCase(CellCase):
         self.environment = {**os.environ, "SSL_CERT_FILE": self.authority, "CLOCHE_STATE_DIR": self.state,
                             "REAL_TOKEN": VALUE, "OTHER_TOKEN": OTHER_VALUE}
 
-    def serve(self, name, port=443, certificate_for=None):
+    def serve(self, name, port=443, certificate_for=None, server=Server):
         """A server for this name; HTTPS but for port 80. Its `seen` has the requests."""
-        server = Server((PLACES[name], port), Recorder)
+        server = server((PLACES[name], port), Recorder)
         server.seen, server.pieces, server.folder = [], [], self.folder
         if port != 80:
             key, pem = make_certificate(self.folder, certificate_for or name)
@@ -161,6 +161,34 @@ class WayOutCase(CellCase):
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
+        return server
+
+    def serve_by_script(self, name, scripts):
+        """HTTPS that answers /KEY with the script of this key, byte for byte; VALUE stands for what came as a token."""
+        seen = []
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    line = self.rfile.readline()
+                    if not line:
+                        return
+                    head += line
+                seen.append(head)
+                token = head.partition(b"Bearer ")[2].split(b"\r\n")[0]
+                script = scripts[head.split()[1].lstrip(b"/").decode()]
+                self.wfile.write(script.encode().replace(b"VALUE", token))
+                self.wfile.flush()
+                if b" 101 " in script.encode():
+                    seen.append(self.rfile.read())
+
+        class Scripted(Server):
+            def finish_request(self, request, client_address):
+                Handler(request, client_address, self)
+
+        server = self.serve(name, server=Scripted)
+        server.seen = seen
         return server
 
     def run_out(self, *words, **more):
