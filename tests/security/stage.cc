@@ -110,9 +110,8 @@ void Stage::fill() {
       << kEnvironment;
   if (::geteuid() == 0 && lane_ == Lane::kUser) {
     // The user owns the engine's programs, so that only the cell keeps the guest from writing to them.
-    for (const char* owned :
-         {"bin", "bin/cloche", "bin/cloche-init", "bin/cloche-gateway", "bin/weaken", "bin/loose-init", "home",
-          "bait-dir"}) {
+    for (const char* owned : {"bin", "bin/cloche", "bin/cloche-init", "bin/cloche-gateway", "bin/weaken",
+                              "bin/loose-init", "home", "bait-dir"}) {
       (void)!::chown((root_ / owned).c_str(), kUserLaneUid, kUserLaneUid);
     }
     (void)!::chown(tree().c_str(), kUserLaneUid, kUserLaneUid);

@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
     }
   }
   // Multipath TCP, SCTP, ping: the kernel makes some of them for everybody.
-  static const int others[][2] = {{SOCK_STREAM, 262}, {SOCK_STREAM, 132}, {SOCK_DGRAM, 1}, {SOCK_DGRAM, 58}, {SOCK_DGRAM, 136}};
+  static const int others[][2] = {
+      {SOCK_STREAM, 262}, {SOCK_STREAM, 132}, {SOCK_DGRAM, 1}, {SOCK_DGRAM, 58}, {SOCK_DGRAM, 136}};
   for (size_t i = 0; has_way_out && i < sizeof others / sizeof *others; ++i) {
     if (syscall(SYS_socket, AF_INET, others[i][0], others[i][1]) >= 0 ||
         syscall(SYS_socket, AF_INET6, others[i][0], others[i][1]) >= 0)
