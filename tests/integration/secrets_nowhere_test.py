@@ -180,6 +180,7 @@ for request in {(16, 0x4206) if os.geteuid() == 0 else ()}:  # PTRACE_ATTACH, PT
             self.assertIn(self.core_limit(gateway)[0], ("0", "1"))
             if os.geteuid() != 0:
                 os.kill(gateway, signal.SIGKILL)
+                process.wait(TIMEOUT)  # before its guest's input ends
                 return
             # The first process of a pid namespace hears no signal but KILL: let it run into an instruction that is none.
             with open(f"/proc/{gateway}/syscall", encoding="ascii") as file:
