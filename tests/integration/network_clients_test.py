@@ -1,4 +1,5 @@
 """Programs that people use, through the gateway: what is allowed works in each of them, and nothing else does."""
+# needs: a network of its own
 import json
 import os
 import shutil

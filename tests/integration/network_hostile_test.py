@@ -1,4 +1,5 @@
 """Guests that want to reach more than they may, by greetings, spellings and other sockets. What counts is what arrived."""
+# needs: a network of its own
 import json
 import os
 import socket

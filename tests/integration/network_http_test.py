@@ -1,4 +1,5 @@
 """Requests that two readers could read in two ways, or that are for somebody else. What counts is what the server got."""
+# needs: a network of its own
 import json
 
 from network_case import NetworkCase

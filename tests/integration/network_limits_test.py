@@ -1,4 +1,5 @@
 """How much goes through the gateway, what becomes of a run whose gateway dies, and what the kernel says of that process."""
+# needs: a network of its own
 import json
 import os
 import signal

@@ -1,4 +1,5 @@
 """Names: who is asked for them, and where they may lead."""
+# needs: a network of its own
 from network_case import NetworkCase
 
 DNS_CODE = r"""

@@ -2,7 +2,7 @@
 
 "ordinary" needs root, which becomes a user without rights first; without root it is what "self" already did, and passes.
 The programs are copied to a directory that this user can reach. Exit code 77 when a case was skipped.
-Files named network_* run in a network of their own, where every address is at hand and nobody else is.
+A file with the line OWN_NETWORK below runs in a network of its own (own_network.py), where nobody else is.
 """
 import importlib.util
 import os
@@ -12,35 +12,13 @@ import sys
 import tempfile
 import unittest
 
+from own_network import IN_NETWORK, in_a_network
+
 ORDINARY_ID = "61235"
-IN_NETWORK = "CLOCHE_TEST_NETWORK"
-# Every address is local, low ports are anybody's, and names are what the case's own nameserver says.
-MAKE_NETWORK = r"""
-set -e
-mount --make-rprivate /
-ip link set lo up
-ip route add local default dev lo
-ip -6 route add local default dev lo
-echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
-mount -t tmpfs -o size=64k,mode=755 none /mnt
-echo "nameserver 93.184.215.53" >/mnt/resolv.conf
-printf '127.0.0.1 localhost\n::1 localhost\n93.184.216.99 inhosts.test\n' >/mnt/hosts
-mount --bind /mnt/resolv.conf "$(readlink -f /etc/resolv.conf)"
-mount --bind /mnt/hosts "$(readlink -f /etc/hosts)"
-umount -l /mnt
-exec "$@"
-"""
-
-
-def in_a_network(command):
-    """The command, to be started in a network of its own; an ordinary user makes one in a user namespace."""
-    own = [] if os.geteuid() == 0 else ["--map-current-user", "--keep-caps"]
-    drop = [] if os.geteuid() == 0 else ["setpriv", "--ambient-caps", "-all", "--inh-caps", "-all"]
-    return ["unshare", *own, "--net", "--mount", "sh", "-c", MAKE_NETWORK, "network", *drop, *command]
-
-
+OWN_NETWORK = "# needs: a network of its own\n"
 def needs_network(case):
-    return os.path.basename(case).startswith("network_")
+    with open(case, encoding="utf-8") as file:
+        return OWN_NETWORK in file
 
 
 def copy_programs(arguments, folder):
@@ -49,7 +27,8 @@ def copy_programs(arguments, folder):
     os.chmod(folder, 0o755)
     beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "cloche-gateway", "propose")]
     helpers = [os.path.join(os.path.dirname(__file__), name)
-               for name in ("cell.py", "keeper_case.py", "network_case.py", "network_world.py", "workspace_case.py")]
+               for name in ("cell.py", "keeper_case.py", "network_case.py", "network_world.py", "own_network.py",
+                            "secrets_case.py", "sockets_case.py", "way_out_case.py", "workspace_case.py")]
     beside = [path for path in beside if os.path.exists(path)]
     for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
         shutil.copy(path, folder)

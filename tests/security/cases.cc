@@ -54,6 +54,7 @@ const std::vector<Case>& table() {
        .process_removals = {{"filter"}}},
       {.number = 9,
        .victim = "09_receive_descriptors",
+       .has_way_out = true,
        .removals = {{"expose:@DIR@", "landlock", "filter"}},
        .process_removals = {{"landlock", "filter"}}},
       {.number = 10,
@@ -187,6 +188,7 @@ const std::vector<Case>& table() {
        .process_removals = {{"filter", "landlock"}}},
       {.number = 40,
        .victim = "40_host_sockets",
+       .has_way_out = true,
        .removals = {{"expose:@DIR@", "landlock", "filter"}},
        .process_removals = {{"landlock", "filter"}}},
       {.number = 41,
@@ -238,13 +240,23 @@ const std::vector<Case>& table() {
        .process_removals = {{"filter:enosys"}}},
       {.number = 53, .victim = "53_argument_width", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       {.number = 54, .victim = "54_first_instruction", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
-      {.number = 55, .victim = "55_socket_families", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
+      {.number = 55,
+       .victim = "55_socket_families",
+       .way_out_args = {"way-out"},
+       .has_way_out = true,
+       .removals = {{"filter"}},
+       .process_removals = {{"filter"}}},
       // IPC and network
       {.number = 56,
        .victim = "56_abstract_socket",
+       .has_way_out = true,
        .removals = {{"namespaces:net", "landlock", "filter"}},
        .process_removals = {{"landlock", "filter"}}},
-      {.number = 58, .victim = "58_ipc", .removals = {{"namespaces:ipc"}}, .process_removals = {{"filter"}}},
+      {.number = 58,
+       .victim = "58_ipc",
+       .has_way_out = true,
+       .removals = {{"namespaces:ipc"}},
+       .process_removals = {{"filter"}}},
       // Limits and honesty
       {.number = 59,
        .victim = "59_memory",
@@ -291,6 +303,8 @@ std::string to_string(Cellar cellar) {
       return "overlay";
     case Cellar::kCopy:
       return "copy";
+    case Cellar::kWayOut:
+      return "way_out";
     default:
       return "process";
   }
@@ -311,6 +325,7 @@ std::vector<std::pair<Lane, Cellar>> places_of(const Case& c) {
       for (const Cellar cellar : {Cellar::kOverlay, Cellar::kCopy}) out.emplace_back(lane, cellar);
     }
     if (c.workspace_only) continue;
+    if (c.has_way_out) out.emplace_back(lane, Cellar::kWayOut);
     out.emplace_back(lane, Cellar::kNative);
     if (c.no_bwrap.empty()) out.emplace_back(lane, Cellar::kBwrap);
     if (c.no_process.empty() && (lane == Lane::kRoot || c.no_process_user.empty()))

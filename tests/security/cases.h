@@ -11,8 +11,8 @@ namespace cloche::security {
 
 enum class Lane : unsigned char { kRoot, kUser };
 // What makes the cell. kProcess is tier 0; kOverlay and kCopy are native cells with a workspace, which is what is
-// granted for writing elsewhere, and where the victim begins.
-enum class Cellar : unsigned char { kNative, kBwrap, kProcess, kOverlay, kCopy };
+// granted for writing elsewhere, and where the victim begins; kWayOut is a native cell with a gateway.
+enum class Cellar : unsigned char { kNative, kBwrap, kProcess, kOverlay, kCopy, kWayOut };
 
 std::string to_string(Lane lane);
 std::string to_string(Cellar cellar);
@@ -28,6 +28,7 @@ struct Case {
   std::string victim{};
   std::vector<std::string> args{};          // of the victim
   std::vector<std::string> process_args{};  // of the victim on tier 0, in place of args
+  std::vector<std::string> way_out_args{};  // the same in a cell with a gateway
   std::vector<std::string> options{};       // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
   std::vector<std::string> bait{};          // of the bait program
   std::string root_bait{};          // what only root can lay out; the case is skipped where the tests have no root
@@ -37,6 +38,7 @@ struct Case {
   bool root_only = false;
   bool user_only = false;
   bool workspace_only = false;
+  bool has_way_out = false;                 // tried in a cell with a gateway as well
   bool liveness = false;                    // the host must be able to start programs while the attack goes on
   std::string no_bwrap{};                   // why this backend does not give the property; empty: it does
   std::string no_process{};                 // why tier 0 does not promise it; empty: it does

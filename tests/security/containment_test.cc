@@ -16,6 +16,7 @@ namespace cloche::security {
 namespace {
 
 const std::vector<std::string>& args_on(const Case& c, Cellar cellar) {
+  if (cellar == Cellar::kWayOut && !c.way_out_args.empty()) return c.way_out_args;
   return cellar == Cellar::kProcess && !c.process_args.empty() ? c.process_args : c.args;
 }
 

@@ -28,6 +28,7 @@ std::vector<std::pair<fs::path, std::string>> programs() {
   const fs::path build = CLOCHE_BINARY_DIR;
   return {{build / "cloche", "cloche"},
           {build / "cloche-init", "cloche-init"},
+          {build / "cloche-gateway", "cloche-gateway"},
           {build / "weaken", "weaken"},
           {build / "loose-init", "loose-init"}};
 }
@@ -109,8 +110,8 @@ void Stage::fill() {
       << kEnvironment;
   if (::geteuid() == 0 && lane_ == Lane::kUser) {
     // The user owns the engine's programs, so that only the cell keeps the guest from writing to them.
-    for (const char* owned :
-         {"bin", "bin/cloche", "bin/cloche-init", "bin/weaken", "bin/loose-init", "home", "bait-dir"}) {
+    for (const char* owned : {"bin", "bin/cloche", "bin/cloche-init", "bin/cloche-gateway", "bin/weaken",
+                              "bin/loose-init", "home", "bait-dir"}) {
       (void)!::chown((root_ / owned).c_str(), kUserLaneUid, kUserLaneUid);
     }
     (void)!::chown(tree().c_str(), kUserLaneUid, kUserLaneUid);
@@ -210,6 +211,10 @@ std::vector<std::string> Stage::cloche_run(Cellar cellar, const std::vector<std:
   if (std::ranges::find(options, "--wall") == options.end()) out.insert(out.end(), {"--wall", "20s"});
   // Without delegated cgroups an ordinary user has only rlimits; the policy has to say that this is enough.
   if (lane_ == Lane::kUser && !delegated()) out.insert(out.end(), {"--set", "limits.mode=best-effort"});
+  // Nobody goes there; what counts is that a gateway could.
+  if (cellar == Cellar::kWayOut) {
+    out.insert(out.end(), {"--allow-net", "api.example.org:443", "--allow-net", "203.0.113.7:8080"});
+  }
   append(out, has_workspace(cellar) ? with_workspace(cellar, options) : options);
   out.insert(out.end(), {"--", victim(victim_name)});
   append(out, args);

@@ -60,9 +60,13 @@ Status drop_namespace(Plan& plan, std::string_view what, std::string_view name) 
   if (flag == kFlags.end() || (plan.namespaces & flag->second) == 0) return nothing(what);
   plan.namespaces &= ~flag->second;
   if (name == "pid") show_hosts_proc(plan);
-  if (name == "net")
-    std::erase_if(plan.steps,
-                  [](const Step& s) { return s.kind == StepKind::kNetwork || s.kind == StepKind::kLoopbackUp; });
+  if (name == "net") {
+    // A gateway goes, too: its routes and listeners have no place in the host's network.
+    constexpr StepKind kOwn[] = {StepKind::kNetwork, StepKind::kLoopbackUp, StepKind::kLocalRoutes,
+                                 StepKind::kListen,  StepKind::kPackets,    StepKind::kListenUnix};
+    std::erase_if(plan.steps, [&](const Step& s) { return std::ranges::find(kOwn, s.kind) != std::end(kOwn); });
+    plan.gateway.reset();
+  }
   if (name == "uts") std::erase_if(plan.steps, [](const Step& s) { return s.kind == StepKind::kHostname; });
   return {};
 }
