@@ -108,11 +108,26 @@ Task<Result<std::vector<proto::IpAddress>>> Resolver::resolve(proto::HostName na
     co_return std::vector{proto::parse_ip("127.0.0.1").value(), proto::parse_ip("::1").value()};
   }
   if (auto known = hosts_.find(name); !known.empty()) co_return known;
-  const Clock::time_point now = Clock::now();
   if (const auto found = cache_.find(name.text()); found != cache_.end()) {
-    if (found->second.end > now) co_return found->second.addresses;
+    if (found->second.end > Clock::now()) co_return found->second.addresses;
     cache_.erase(found);
   }
+  if (const auto same = under_way_.find(name.text()); same != under_way_.end()) {
+    const std::shared_ptr<Lookup> lookup = same->second;
+    Gate gate(loop_);
+    lookup->waiting.push_back(&gate);
+    co_await gate.wait(kNever);
+    co_return *lookup->found;
+  }
+  const auto lookup = std::make_shared<Lookup>();
+  under_way_[name.text()] = lookup;
+  lookup->found = co_await look_up(name);
+  under_way_.erase(name.text());
+  for (Gate* gate : lookup->waiting) gate->open();
+  co_return *lookup->found;
+}
+
+Task<Resolver::Found> Resolver::look_up(const proto::HostName& name) {
   Half v4;
   Half v6;
   co_await Both(ask(name, proto::kDnsTypeA, v4), ask(name, proto::kDnsTypeAaaa, v6));
@@ -126,7 +141,7 @@ Task<Result<std::vector<proto::IpAddress>>> Resolver::resolve(proto::HostName na
   if (!v6.addresses.empty()) ttl = std::min(ttl, v6.ttl);
   answer.addresses.insert(answer.addresses.end(), v6.addresses.begin(), v6.addresses.end());
   if (answer.addresses.empty()) co_return fail(ErrorCode::kNotFound, "resolve", name.text() + " has no address");
-  answer.end = now + ttl;
+  answer.end = Clock::now() + ttl;
   if (cache_.size() >= kMaxCached) cache_.clear();
   auto addresses = answer.addresses;
   cache_[name.text()] = std::move(answer);

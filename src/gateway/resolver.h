@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,13 @@ class Resolver {
   Task<Result<std::vector<proto::IpAddress>>> resolve(proto::HostName name);
 
  private:
+  using Found = Result<std::vector<proto::IpAddress>>;
+  // A lookup that is under way, and who waits for it too.
+  struct Lookup {
+    std::vector<Gate*> waiting;
+    std::optional<Found> found;
+  };
+  Task<Found> look_up(const proto::HostName& name);
   struct Answer {
     std::vector<proto::IpAddress> addresses;
     Clock::time_point end;
@@ -46,6 +55,7 @@ class Resolver {
   proto::ResolvConf conf_;
   proto::Hosts hosts_;
   std::map<std::string, Answer> cache_;
+  std::map<std::string, std::shared_ptr<Lookup>> under_way_;
 };
 
 }  // namespace cloche::gateway
