@@ -129,7 +129,8 @@ class NetworkLimits(NetworkCase):
             with self.subTest(host=host):
                 done, report = self.limited(f"HOST = {host!r}\n" + READ_ALL, "bytes_in=1M")
                 self.assert_limit(done, report, "net.limits.bytes_in")
-                self.assertLess(int(done.stdout.split()[-1]), 2 * MIB)
+                # On a busy machine it is over before the guest has read anything.
+                self.assertLess(max(map(int, done.stdout.split()), default=0), 2 * MIB)
                 self.assertLess(report["network"]["bytes_in"], 2 * MIB)
                 self.assertIn("net.limits.bytes_in was reached", " ".join(self.reasons(report, "allowed")))
 

@@ -150,7 +150,8 @@ attempt("y", say, PROXY, b"CONNECT a\\x1b[2J:80 HTTP/1.1\\r\\nHost: a\\x1b[2J:80
         results, report = self.guest(code, ("allowed.test:80",), (), ("--verbose",))
         self.assertEqual(results["x"], {"code": 3, "answers": 0})
         self.assert_denied(report, via="dns")
-        self.assertNotIn(" 200 ", results["y"])
+        self.assertIn("HTTP/1.1 400 ", results["y"])
+        self.assert_denied(report, via="proxy")
         with open(self.path("report.json"), "rb") as file:
             text = file.read()
         self.assertNotIn(b"\x1b", text)
