@@ -54,6 +54,18 @@ std::string base64_form(std::string_view text, std::size_t shift) {
   return out;
 }
 
+// The end of "user:text", when `shift` bytes stand before the colon: all digits that the user does not touch.
+std::string base64_end(std::string_view text, std::size_t shift) {
+  std::string padded;
+  padded.reserve(shift + 1 + text.size());
+  padded.append(shift, '\0').append(":").append(text);
+  std::string digits = to_base64(padded);
+  wipe(padded);
+  std::string out(digits, (shift * 8 + 5) / 6);
+  wipe(digits);
+  return out;
+}
+
 std::string url_alphabet(std::string digits) {
   std::ranges::replace(digits, '+', '-');
   std::ranges::replace(digits, '/', '_');
@@ -90,6 +102,8 @@ std::vector<SecretForm> forms_of(std::string_view text, std::string_view other, 
   for (std::size_t shift = 0; shift < 3; ++shift) {
     forms.add(base64_form(text, shift), base64_form(other, shift));
     forms.add(url_alphabet(base64_form(text, shift)), url_alphabet(base64_form(other, shift)));
+    forms.add(base64_end(text, shift), base64_end(other, shift));
+    forms.add(url_alphabet(base64_end(text, shift)), url_alphabet(base64_end(other, shift)));
   }
   return forms.take();
 }
