@@ -15,8 +15,6 @@
 namespace cloche::gateway {
 namespace {
 
-constexpr std::uint16_t kHttpPort = 80;
-constexpr std::uint16_t kHttpsPort = 443;
 constexpr std::size_t kPart = 16 * 1024;
 
 enum class Heard { kClient, kEnd };
@@ -138,7 +136,7 @@ Task<void> carry_tls(Shared& shared, Flow& flow, Stream& client, Stream& server,
   TlsDuct guest_side(client, shared.vault.towards_guest(target.name->text()));
   TlsDuct server_side(server, shared.vault.towards_server(target.name->text()));
   guest_side.feed(early);
-  co_await carry_http(shared, flow, guest_side, server_side, target, kHttpsPort, "");
+  co_await carry_http(shared, flow, guest_side, server_side, target, Wrapping::kTls, "");
   if (!server_side.problem().empty() && flow.record.bytes_in == 0) {
     flow.fail(server_side.problem());
   } else if (!server_side.problem().empty()) {
@@ -176,7 +174,7 @@ Task<void> carry(Shared& shared, Flow& flow, Stream& client, Stream& server, con
     case Speech::kHttp: {
       PlainDuct guest_side(client);
       PlainDuct server_side(server);
-      co_await carry_http(shared, flow, guest_side, server_side, target, kHttpPort, std::move(early));
+      co_await carry_http(shared, flow, guest_side, server_side, target, Wrapping::kPlain, std::move(early));
       break;
     }
     case Speech::kOpaque:

@@ -6,7 +6,10 @@ Speech classify_speech(std::string_view first, bool server_spoke) {
   constexpr std::string_view kSsh = "SSH-";
   if (first.empty()) return Speech::kMore;
   const auto byte = static_cast<unsigned char>(first[0]);
-  if (byte == 0x16) return Speech::kTls;
+  // Any record of TLS: some servers pass over an alert that comes before the greeting.
+  constexpr unsigned char kFirstRecord = 0x14;
+  constexpr unsigned char kLastRecord = 0x1a;
+  if (byte >= kFirstRecord && byte <= kLastRecord) return Speech::kTls;
   // Two bytes of length, the first with its high bit set, then the message's kind: 1.
   if (byte >= 0x80) {
     if (first.size() < 3) return Speech::kMore;

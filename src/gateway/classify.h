@@ -8,7 +8,7 @@ namespace cloche::gateway {
 
 enum class Speech {
   kMore,      // not enough bytes to tell
-  kTls,       // a record of a handshake
+  kTls,       // a record of TLS, of whatever kind
   kHttp,      // text: a request, or nothing that may pass
   kOpaque,    // another protocol: ssh, or one that does not begin with text
   kOldHello,  // a ClientHello of SSL 2, which names no host

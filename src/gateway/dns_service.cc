@@ -59,7 +59,8 @@ std::string answer_dns(Shared& shared, std::string_view message, proto::DnsTrans
 
 Task<void> serve_dns_datagrams(Shared& shared, std::unique_ptr<Stream> socket) {
   for (int turn = 0;; ++turn) {
-    if (turn % kTurns == kTurns - 1 || shared.link->is_behind()) co_await shared.loop.others();
+    if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
+    co_await link_in_time(shared);  // the kernel drops what does not fit meanwhile, and guests ask again
     char bytes[proto::kDnsUdpBound + 1];
     sockaddr_storage from{};
     socklen_t from_size = sizeof from;
@@ -91,6 +92,7 @@ Task<void> serve_dns_stream(Shared& shared, Fd client) {
     const proto::DnsFrame frame = proto::next_dns_frame(bytes, proto::kDnsTcpBound);
     if (frame.state == proto::DnsFrame::State::kTooLong) co_return;
     if (frame.state == proto::DnsFrame::State::kMessage) {
+      co_await link_in_time(shared);
       const std::string reply = answer_dns(shared, frame.message, proto::DnsTransport::kTcp);
       bytes.erase(0, frame.consumed);
       if (reply.empty()) co_return;

@@ -71,4 +71,9 @@ void Shared::end_with_secret(std::string_view name, std::string_view why) {
   }
 }
 
+Task<void> link_in_time(Shared& shared) {
+  constexpr Millis kPause{2};
+  while (shared.link->is_behind()) co_await shared.loop.until(Clock::now() + kPause);
+}
+
 }  // namespace cloche::gateway

@@ -157,11 +157,11 @@ Task<bool> Carrier::to_next_request() {
 }
 
 // Puts in the secrets that belong there. False: the request was refused, and the flow says why.
-bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target) {
+bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target, Wrapping wrapping) {
   proto::HttpExchange& exchange = carrier.exchange();
   carrier.begin_request();
   proto::HttpRequestHead head = *exchange.waiting();
-  if (auto stopped = shared.vault.put_in(head, target, flow.secrets)) {
+  if (auto stopped = shared.vault.put_in(head, target, wrapping, flow.secrets)) {
     flow.deny(stopped->text);
     exchange.refuse(std::move(*stopped));
     return false;
@@ -206,8 +206,9 @@ bool names_place(const proto::HttpAuthority& authority, const Target& target, st
   return address && target.name->text() == "localhost" && proto::classify(*address) == proto::AddressClass::kLoopback;
 }
 
-Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, const Target& target,
-                      std::uint16_t scheme_port, std::string early) {
+Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, const Target& target, Wrapping wrapping,
+                      std::string early) {
+  const std::uint16_t scheme_port = wrapping == Wrapping::kTls ? 443 : 80;
   Carrier carrier(shared, client);
   carrier.set_server(&server, &flow);
   carrier.exchange().from_client(early);
@@ -219,7 +220,7 @@ Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, co
       flow.deny(*why);
       exchange.refuse(forbidden(std::move(*why)));
     } else {
-      pass_on(shared, flow, carrier, target);
+      pass_on(shared, flow, carrier, target, wrapping);
     }
   }
   if (const auto& failure = carrier.exchange().failure()) {
@@ -248,10 +249,11 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
       co_return;
     }
     if (wanted && target && wanted->text() == target->text() && flow && !flow->aborted()) {
-      pass_on(shared, *flow, carrier, *target);
+      pass_on(shared, *flow, carrier, *target, Wrapping::kPlain);
       continue;
     }
     // Another place: another connection, and another record.
+    co_await link_in_time(shared);
     carrier.set_server(nullptr, nullptr);
     server_duct.reset();
     if (flow) {
@@ -278,7 +280,7 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
     server_duct.emplace(*server);
     exchange.new_server();
     carrier.set_server(&*server_duct, &*flow);
-    pass_on(shared, *flow, carrier, *target);
+    pass_on(shared, *flow, carrier, *target, Wrapping::kPlain);
   }
   const auto& failure = carrier.exchange().failure();
   if (!failure) co_return;

@@ -12,6 +12,7 @@
 #include "gateway/duct.h"
 #include "gateway/flow.h"
 #include "gateway/task.h"
+#include "gateway/vault.h"
 #include "proto/http_exchange.h"
 
 namespace cloche::gateway {
@@ -21,9 +22,9 @@ struct Shared;
 // A request's place, as the guest wrote it, against the one that the connection was allowed for.
 bool names_place(const proto::HttpAuthority& authority, const Target& target, std::uint16_t default_port);
 
-// On a connection whose server is settled: `scheme_port` is what a missing port means.
-Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, const Target& target,
-                      std::uint16_t scheme_port, std::string early);
+// On a connection whose server is settled.
+Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, const Target& target, Wrapping wrapping,
+                      std::string early);
 
 // On a connection to the proxy: every request names its own server. A CONNECT is handed to `on_connect` with the bytes
 // that followed it, and is the connection's last request.

@@ -19,7 +19,11 @@ using namespace std::string_view_literals;
 proto::HostName name(std::string_view text) { return proto::parse_host_name(text).value(); }
 proto::IpAddress ip(std::string_view text) { return proto::parse_ip(text).value(); }
 
-TEST(Classify, TlsIsToldByItsFirstByte) { EXPECT_EQ(classify_speech("\x16\x03\x01", false), Speech::kTls); }
+TEST(Classify, TlsIsToldByItsFirstByte) {
+  EXPECT_EQ(classify_speech("\x16\x03\x01", false), Speech::kTls);
+  // An alert, or anything else of TLS, in front of the greeting must not make it opaque.
+  for (char kind = 0x14; kind <= 0x1a; ++kind) EXPECT_EQ(classify_speech(std::string(1, kind), false), Speech::kTls);
+}
 
 TEST(Classify, TextIsHttpOrNothing) {
   for (const std::string_view text :

@@ -110,7 +110,8 @@ void Server::add_listener(egress::ListenerKind kind, std::uint32_t number, Fd fd
 
 Task<void> Server::accept_all(std::unique_ptr<Stream> listener, egress::ListenerKind kind, std::uint32_t number) {
   for (;;) {
-    if (shared_.flows.size() >= most_flows_ || shared_.link->is_behind()) {
+    co_await link_in_time(shared_);
+    if (shared_.flows.size() >= most_flows_) {
       co_await shared_.loop.until(Clock::now() + kPause);  // they wait in the kernel's queue meanwhile
       continue;
     }

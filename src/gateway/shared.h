@@ -44,4 +44,7 @@ struct Shared {
   void end_with_secret(std::string_view name, std::string_view why);
 };
 
+// Waits while the engine is behind with what it was told: whoever makes records must not make them faster.
+Task<void> link_in_time(Shared& shared);
+
 }  // namespace cloche::gateway

@@ -73,7 +73,7 @@ std::string Vault::authority_pem() const { return ends_tls() ? state_->authority
 tls::ServerSession Vault::towards_guest(const std::string& name) { return {*state_->authority, name}; }
 tls::ClientSession Vault::towards_server(const std::string& name) const { return {name, *state_->trusted}; }
 
-std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, const Target& target,
+std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, const Target& target, Wrapping wrapping,
                                               std::vector<std::string>& used) const {
   if (!has_secrets()) return std::nullopt;
   if (!target.name) {  // no secret belongs there
@@ -83,8 +83,14 @@ std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, cons
     ask_for_plain_bytes(head);
     return std::nullopt;
   }
-  SecretVerdict verdict = SecretRules(state_->secrets).apply(head, *target.name, target.port);
-  if (verdict.kind == SecretVerdict::Kind::kStopped) return stopped(std::move(verdict.reason));
+  constexpr std::uint16_t kHttpPort = 80;
+  const bool fitting = wrapping == Wrapping::kTls || target.port == kHttpPort || target.name->text() == "localhost";
+  // No secret is for port 0: every placeholder is in the wrong place then.
+  SecretVerdict verdict = SecretRules(state_->secrets).apply(head, *target.name, fitting ? target.port : 0);
+  if (verdict.kind == SecretVerdict::Kind::kStopped) {
+    if (!fitting) verdict.reason += "; without TLS secrets go to port 80 and to localhost only";
+    return stopped(std::move(verdict.reason));
+  }
   for (std::string& name : verdict.names) {
     if (std::ranges::find(used, name) == used.end()) used.push_back(std::move(name));
   }

@@ -18,6 +18,8 @@
 
 namespace cloche::gateway {
 
+enum class Wrapping { kPlain, kTls };  // what is around the bytes on their way to the server
+
 class Vault {
  public:
   // Takes the values and the bundle out of the settings.
@@ -33,7 +35,9 @@ class Vault {
   tls::ClientSession towards_server(const std::string& name) const;
 
   // Puts the secrets of this place into a request. Something: it is stopped, and why.
-  std::optional<proto::HttpError> put_in(proto::HttpRequestHead& head, const Target& target,
+  // Without TLS that is done for port 80 and for localhost only: anybody on the way could read the value, and nobody
+  // has checked who answers.
+  std::optional<proto::HttpError> put_in(proto::HttpRequestHead& head, const Target& target, Wrapping wrapping,
                                          std::vector<std::string>& used) const;
 
   Status grant(std::string_view name, const egress::Lasts& lasts, Clock::time_point now);
