@@ -63,16 +63,16 @@ std::string objection(const proto::ClientHello& hello, const Target& target) {
 
 using ParseHello = proto::HelloResult (*)(std::string_view bytes);
 
-// Reads a greeting into `early`. False: it came to nothing, and that was told.
-Task<bool> hear_hello(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
-                      std::string& early, ParseHello parse) {
+// Reads a greeting into `early`; how long it is, or nothing: it came to nothing, and that was told.
+Task<std::optional<std::size_t>> hear_hello(Shared& shared, Flow& flow, Stream& client, Stream& server,
+                                            const Target& target, std::string& early, ParseHello parse) {
   bool server_spoke = false;
   for (;;) {
     const proto::HelloResult read = parse(early);
     std::string why;
     if (const auto* hello = std::get_if<proto::ClientHello>(&read)) {
       why = objection(*hello, target);
-      if (why.empty()) co_return true;
+      if (why.empty()) co_return hello->consumed;
     } else if (const auto* malformed = std::get_if<proto::HelloMalformed>(&read)) {
       why = malformed->reason;
     } else if (std::holds_alternative<proto::HelloNotTls>(read)) {
@@ -81,10 +81,10 @@ Task<bool> hear_hello(Shared& shared, Flow& flow, Stream& client, Stream& server
     if (!why.empty()) {
       flow.deny(std::move(why));
       co_await refuse_tls(client);
-      co_return false;
+      co_return std::nullopt;
     }
     const Heard heard = co_await hear(shared, flow, client, server, early, server_spoke);
-    if (heard == Heard::kEnd) co_return false;
+    if (heard == Heard::kEnd) co_return std::nullopt;
   }
 }
 
@@ -108,29 +108,31 @@ Task<std::optional<bool>> hear_server(Shared& shared, Flow& flow, Stream& client
   }
 }
 
-// TLS that passes through us: the greeting is looked at, and the second one if the server asks for it.
-Task<void> pass_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
-                    std::string early) {
+// TLS that passes through us: the greeting is looked at, and the second one if the server asks for it. So nothing that
+// came behind the first goes on before the server has spoken: it might be a second one that nobody has looked at.
+Task<void> pass_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target, std::string early,
+                    std::size_t greeting) {
+  std::string rest = early.substr(greeting);
+  early.resize(greeting);
   const bool go_on = co_await account(shared, flow, Way::kOut, early.size());
   if (!go_on) co_return;
   const int error = co_await server.write_all(early);
   if (error != 0) co_return;
   const std::optional<bool> again = co_await hear_server(shared, flow, client, server);
   if (!again) co_return;
-  std::string second;
   if (*again) {
-    const bool fine = co_await hear_hello(shared, flow, client, server, target, second, proto::parse_second_hello);
-    if (!fine) co_return;
+    const auto second = co_await hear_hello(shared, flow, client, server, target, rest, proto::parse_second_hello);
+    if (!second) co_return;
   }
-  co_await pass_opaque(shared, flow, client, server, std::move(second));
+  co_await pass_opaque(shared, flow, client, server, std::move(rest));
 }
 
 Task<void> carry_tls(Shared& shared, Flow& flow, Stream& client, Stream& server, const Target& target,
                      std::string early) {
-  const bool fine = co_await hear_hello(shared, flow, client, server, target, early, proto::parse_client_hello);
-  if (!fine) co_return;
+  const auto greeting = co_await hear_hello(shared, flow, client, server, target, early, proto::parse_client_hello);
+  if (!greeting) co_return;
   if (!shared.vault.ends_tls()) {
-    co_await pass_tls(shared, flow, client, server, target, std::move(early));
+    co_await pass_tls(shared, flow, client, server, target, std::move(early), *greeting);
     co_return;
   }
   TlsDuct guest_side(client, shared.vault.towards_guest(target.name->text()));

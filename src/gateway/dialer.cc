@@ -12,6 +12,7 @@
 
 #include "gateway/flow.h"
 #include "gateway/shared.h"
+#include "proto/address_class.h"
 
 namespace cloche::gateway {
 namespace {
@@ -76,7 +77,14 @@ Task<Result<std::unique_ptr<Stream>>> dial(Shared& shared, Flow& flow, const Tar
     if (++tried > kMostTried) break;
     flow.record.address = address.text();
     auto stream = co_await connect_to(shared, flow, address, target.port);
-    if (stream) co_return stream;
+    if (stream) {
+      // An address that is not public takes a rule of its own, whose end is the connection's, too.
+      const proto::Decision as_such = shared.rules.now().decide_address(address, target.port);
+      if (target.name && as_such.allowed() && proto::classify(address) != proto::AddressClass::kPublic) {
+        flow.granted.push_back(as_such.rule);
+      }
+      co_return stream;
+    }
     last = std::move(stream).error();
     last.message = target.text() + " could not be reached at " + address.text();
   }

@@ -85,7 +85,7 @@ Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Ta
     flow.deny(decision.reason);
     co_return fail(ErrorCode::kRefused, "net.allow", decision.reason);
   }
-  flow.granted = decision.rule;
+  flow.granted = {decision.rule};
   const std::string_view limit = shared.meter.add_connection();
   if (!limit.empty()) {
     flow.deny(std::string(limit) + " is reached");

@@ -61,7 +61,7 @@ void Shared::hit(std::string_view limit) {
 
 void Shared::end_granted(std::string_view granted, std::string_view why) {
   for (Flow* flow : flows) {
-    if (flow->granted == granted) flow->abort(std::string(why));
+    if (std::ranges::find(flow->granted, granted) != flow->granted.end()) flow->abort(std::string(why));
   }
 }
 

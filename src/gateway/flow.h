@@ -22,7 +22,7 @@ class Flow {
   ~Flow();  // tells the engine
 
   Connection record;                 // failed, until somebody knows better
-  std::string granted;               // the rule or path whose end ends this
+  std::vector<std::string> granted;  // rules or the path: the end of any of them ends this
   std::vector<std::string> secrets;  // names of those that were put into its requests
 
   void deny(std::string reason);

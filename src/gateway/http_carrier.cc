@@ -11,6 +11,11 @@
 namespace cloche::gateway {
 namespace {
 
+// How long the end of what a server said so far waits for more, in answers that may hold a secret.
+constexpr Millis kToHold{250};
+// How long an exchange whose client will not say anything more may stand still.
+constexpr Millis kForSilentClient{60'000};
+
 proto::HttpError forbidden(std::string text) { return {.status = 403, .text = std::move(text)}; }
 
 // One client with an exchange, and whatever server it has at the moment.
@@ -25,7 +30,7 @@ class Carrier {
   }
   std::string server_problem() const { return server_ != nullptr ? server_->problem() : std::string(); }
   // Before a request is passed on: what is looked for in its body and in the answer starts anew.
-  void begin_request() { watcher_.begin(shared_.vault); }
+  void begin_request(const Target& target) { watcher_.begin(shared_.vault, target); }
 
   // Moves bytes until a request waits for a verdict (true) or everything is over (false).
   Task<bool> to_next_request();
@@ -45,6 +50,7 @@ class Carrier {
   std::size_t in_ = 0;  // moved, not yet accounted
   std::size_t out_ = 0;
   bool client_ended_ = false;
+  bool client_gone_ = false;  // not only silent: nobody takes what is written
   bool server_ended_ = false;
   bool client_told_ = false;
   bool server_told_ = false;
@@ -56,6 +62,8 @@ bool Carrier::step_client() {
     std::string bytes;
     const Moved got = client_.read(bytes, exchange_.client_room());
     if (!bytes.empty()) exchange_.from_client(bytes);
+    out_ += bytes.size();
+    client_gone_ = client_gone_ || got == Moved::kBroken;
     if (got == Moved::kEnd || got == Moved::kBroken) {
       client_ended_ = true;
       exchange_.client_closed();
@@ -67,13 +75,10 @@ bool Carrier::step_client() {
   if (before > 0) {
     const Moved sent = client_.write(out);
     if (sent == Moved::kBroken) {
-      client_ended_ = true;
-      exchange_.client_closed();
-      exchange_.client_took(before);  // nobody is there to have it
+      client_gone_ = true;
       return true;
     }
     exchange_.client_took(before - out.size());
-    in_ += before - out.size();
     moved = moved || out.size() < before;
   }
   if (!client_told_ && exchange_.phase() == proto::HttpPhase::kOpaque && exchange_.client_gets_end()) {
@@ -94,7 +99,6 @@ bool Carrier::step_server() {
       exchange_.server_took(before);
     } else {
       exchange_.server_took(before - out.size());
-      out_ += before - out.size();
     }
     moved = out.size() < before || sent == Moved::kBroken;
   }
@@ -102,6 +106,7 @@ bool Carrier::step_server() {
     std::string bytes;
     const Moved got = server_->read(bytes, exchange_.server_room());
     if (!bytes.empty()) exchange_.from_server(bytes);
+    in_ += bytes.size();
     if (got == Moved::kEnd || got == Moved::kBroken) {
       server_ended_ = true;
       exchange_.server_closed();
@@ -139,6 +144,10 @@ Task<bool> Carrier::to_next_request() {
     const bool moved = step();
     const bool go_on = co_await account_all();
     if (!go_on || (flow_ != nullptr && flow_->aborted())) co_return false;
+    if (client_gone_) {
+      if (server_ != nullptr) server_->stream().reset_on_close();
+      co_return false;
+    }
     if (exchange_.waiting() != nullptr) co_return true;
     if (exchange_.phase() == proto::HttpPhase::kDone && exchange_.to_client().empty()) {
       if (exchange_.cut_off()) client_.stream().reset_on_close();
@@ -152,14 +161,23 @@ Task<bool> Carrier::to_next_request() {
       continue;
     }
     Stream& second = server_ != nullptr ? server_->stream() : client_.stream();
-    co_await Stream::news(client_.stream(), second);
+    Clock::time_point deadline = kNever;
+    if (client_ended_) deadline = Clock::now() + kForSilentClient;
+    if (watcher_.holds()) deadline = Clock::now() + kToHold;
+    const bool in_time = co_await Stream::news(client_.stream(), second, deadline);
+    if (in_time) continue;
+    if (watcher_.holds()) {
+      exchange_.server_pauses();
+    } else {
+      client_gone_ = true;  // it has closed its side long ago and nothing has moved since
+    }
   }
 }
 
 // Puts in the secrets that belong there. False: the request was refused, and the flow says why.
 bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target, Wrapping wrapping) {
   proto::HttpExchange& exchange = carrier.exchange();
-  carrier.begin_request();
+  carrier.begin_request(target);
   proto::HttpRequestHead head = *exchange.waiting();
   if (auto stopped = shared.vault.put_in(head, target, wrapping, flow.secrets)) {
     flow.deny(stopped->text);

@@ -38,14 +38,14 @@ std::string ScrubStream::feed(std::string_view bytes) {
       out.replace(before + at + 1 - found.length, found.length, vault_->instead_of(found.tag));
     }
   }
-  const std::size_t depth = matcher.depth(state_);
-  held_.assign(out, out.size() - depth, depth);
-  if (depth > 0) explicit_bzero(out.data() + out.size() - depth, depth);
-  out.resize(out.size() - depth);
+  const std::size_t kept = matcher.longest() == 0 ? 0 : std::min(out.size(), matcher.longest() - 1);
+  held_.assign(out, out.size() - kept, kept);
+  if (kept > 0) explicit_bzero(out.data() + out.size() - kept, kept);
+  out.resize(out.size() - kept);
   return out;
 }
 
-std::string ScrubStream::finish() {
+std::string ScrubStream::let_go() {
   state_ = SecretMatcher::kStart;
   return std::exchange(held_, {});
 }

@@ -23,9 +23,12 @@ class ScrubStream {
   ScrubStream& operator=(ScrubStream&&) = delete;
   ~ScrubStream();
 
-  // What can be passed on. Only what may be the beginning of a value is held back, so that a stream of events flows.
+  // What can be passed on. The last bytes are held back, always as many, whatever they are: if that depended on the
+  // values, a guest that makes a server say something could ask for them byte by byte.
   std::string feed(std::string_view bytes);
-  std::string finish();  // the rest, at the end
+  bool holds() const { return !held_.empty(); }
+  std::string let_go();  // what is held, after a time in which nothing came: a stream of events must flow
+  std::string finish() { return let_go(); }  // the rest, at the end
 
  private:
   const SecretVault* vault_;

@@ -1,5 +1,7 @@
 #include "gateway/secret_matcher.h"
 
+#include <algorithm>
+
 #include <string.h>
 
 namespace cloche::gateway {
@@ -26,6 +28,7 @@ SecretMatcher::State SecretMatcher::child_of(State state, char byte) const {
 }
 
 void SecretMatcher::add(const Needle& needle) {
+  longest_ = std::max(longest_, needle.bytes.size());
   if (needle.bytes.empty()) return;
   State state = kStart;
   for (const char byte : needle.bytes) {

@@ -32,6 +32,7 @@ class SecretMatcher {
   State next(State state, char byte) const;
   // How many of the last bytes could be the beginning of a needle, and must be held back: the most that could.
   std::size_t depth(State state) const { return nodes_[state].depth; }
+  std::size_t longest() const { return longest_; }
   // The longest needle that ends here.
   Found found(State state) const { return nodes_[state].found; }
   // How many bytes at the front leave kStart where it is.
@@ -53,6 +54,7 @@ class SecretMatcher {
   State child_of(State state, char byte) const;
   void link();
 
+  std::size_t longest_ = 0;
   std::vector<Node> nodes_;
   std::array<State, 256> first_{};  // children of the start
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <utility>
 
 #include "base/base64.h"
 
@@ -12,19 +14,56 @@ constexpr std::string_view kUpper = "0123456789ABCDEF";
 constexpr std::string_view kLower = "0123456789abcdef";
 
 // Room for everything at once: a string that grows leaves copies behind.
-std::string percent_form(std::string_view text, std::string_view digits) {
+// `plain` are the characters that stay, beside letters and digits.
+std::string percent_form(std::string_view text, std::string_view digits, std::string_view plain) {
   std::string out;
   out.reserve(text.size() * 3);
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          std::string_view("-._~").find(c) != std::string_view::npos;
+                          plain.find(c) != std::string_view::npos;
     if (is_plain) {
       out += c;
     } else {
       out += '%';
       out += digits[byte >> 4];
       out += digits[byte & 15];
+    }
+  }
+  return out;
+}
+
+// \u002b for each of `escaped`.
+std::string unicode_form(std::string_view text, std::string_view digits, std::string_view escaped) {
+  std::string out;
+  out.reserve(text.size() * 6);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (escaped.find(c) == std::string_view::npos) {
+      out += c;
+    } else {
+      out.append("\\u00");
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    }
+  }
+  return out;
+}
+
+// As in HTML and XML; beside the five, those of `numbered` as &#43;.
+std::string markup_form(std::string_view text, std::string_view numbered) {
+  constexpr std::pair<char, std::string_view> kNamed[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+  std::string out;
+  out.reserve(text.size() * 6);
+  for (const char c : text) {
+    const auto* named = std::ranges::find(kNamed, c, &std::pair<char, std::string_view>::first);
+    if (named != std::end(kNamed)) {
+      out += named->second;
+    } else if (c == '\'' || numbered.find(c) != std::string_view::npos) {
+      out += "&#" + std::to_string(static_cast<unsigned char>(c)) + ";";
+    } else {
+      out += c;
     }
   }
   return out;
@@ -89,16 +128,25 @@ class Forms {
 
 }  // namespace
 
-std::vector<SecretForm> forms_of(std::string_view text, std::string_view other, Base64Forms base64) {
+std::vector<SecretForm> forms_of(std::string_view text, std::string_view other) {
   Forms forms;
   forms.add(std::string(text), std::string(other));
   for (const std::string_view escaped : {"\"\\", "\"\\/"}) {
     forms.add(json_form(text, escaped), json_form(other, escaped));
   }
   for (const std::string_view digits : {kUpper, kLower}) {
-    forms.add(percent_form(text, digits), percent_form(other, digits));
+    // What RFC 3986 leaves, what Python's quote() and JavaScript's encodeURIComponent() and encodeURI() leave.
+    for (const std::string_view plain : {"-._~", "-._~/", "-._~!*'()", "-._~!*'();/?:@&=+$,#"}) {
+      forms.add(percent_form(text, digits, plain), percent_form(other, digits, plain));
+    }
+    // JSON by Go, by Rails, by .NET and Gson.
+    for (const std::string_view escaped : {"<>&", "<>&'", "<>&'=", "<>&'\"+", "<>&'\"+="}) {
+      forms.add(unicode_form(text, digits, escaped), unicode_form(other, digits, escaped));
+    }
   }
-  if (base64 == Base64Forms::kNone) return forms.take();
+  for (const std::string_view numbered : {"", "+=", "+=/"}) {
+    forms.add(markup_form(text, numbered), markup_form(other, numbered));
+  }
   for (std::size_t shift = 0; shift < 3; ++shift) {
     forms.add(base64_form(text, shift), base64_form(other, shift));
     forms.add(url_alphabet(base64_form(text, shift)), url_alphabet(base64_form(other, shift)));

@@ -45,12 +45,10 @@ struct SecretForm {
   std::string instead;  // of the same length
 };
 
-enum class Base64Forms { kNone, kAll };
-
-// `text` as it is, in a JSON string, percent-encoded and, if asked, in the middle of base64: there the first and the
-// last digit belong to the neighbours as well and are left out, but for the one place where these are known: the end of
-// Basic credentials. Forms that are the same are given once. `instead` is made of `other`, which has the same length as
-// `text`.
-std::vector<SecretForm> forms_of(std::string_view text, std::string_view other, Base64Forms base64);
+// `text` as it is and as the usual libraries write it in JSON, in a URL, in markup and in base64. In the middle of
+// base64 the first and the last digit belong to the neighbours as well and are left out, but for the one place where
+// these are known: the end of Basic credentials. Forms that are the same are given once. `instead` is made of `other`,
+// which has the same length as `text`.
+std::vector<SecretForm> forms_of(std::string_view text, std::string_view other);
 
 }  // namespace cloche::gateway

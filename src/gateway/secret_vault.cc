@@ -106,13 +106,11 @@ void SecretVault::State::build_matchers() {
   std::vector<SecretForm> placeholder_forms, value_forms;
   std::vector<SecretMatcher::Needle> placeholder_needles, value_needles;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    for (SecretForm& form : forms_of(entries[i].placeholder, entries[i].placeholder, Base64Forms::kAll)) {
+    for (SecretForm& form : forms_of(entries[i].placeholder, entries[i].placeholder)) {
       placeholder_needles.push_back({{}, static_cast<std::uint32_t>(i)});
       placeholder_forms.push_back(std::move(form));
     }
-    const bool is_basic = entries[i].place == egress::SecretPlace::kBasic;
-    const auto base64 = is_basic ? Base64Forms::kAll : Base64Forms::kNone;
-    for (SecretForm& form : forms_of(values[i].view(), entries[i].placeholder, base64)) {
+    for (SecretForm& form : forms_of(values[i].view(), entries[i].placeholder)) {
       value_needles.push_back({{}, static_cast<std::uint32_t>(instead.size())});
       instead.push_back(form.instead);
       value_forms.push_back(std::move(form));

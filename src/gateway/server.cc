@@ -21,12 +21,13 @@ constexpr Millis kPause{5};
 constexpr Millis kToFinish{1'500};
 constexpr std::size_t kFdsPerFlow = 4;
 constexpr std::size_t kSpareFds = 256;
+constexpr std::size_t kMostConnections = 1280;  // each may hold some 300 KB; the others wait in the kernel's queue
 
 // Two sockets of a connection and, while bytes are on their way, a pipe.
-std::size_t flows_for_files() {
+std::size_t connections_for_files() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur <= kSpareFds) return 64;
-  return std::max<std::size_t>(64, (files.rlim_cur - kSpareFds) / kFdsPerFlow);
+  return std::clamp<std::size_t>((files.rlim_cur - kSpareFds) / kFdsPerFlow, 64, kMostConnections);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ Result<std::unique_ptr<Server>> Server::make(Loop& loop, int control, egress::Se
                                                    .sockets = std::move(sockets),
                                                    .socket_dialer = SocketDialer(loop)}));
   Server* raw = server.get();
-  server->most_flows_ = flows_for_files();
+  server->most_connections_ = connections_for_files();
   CLOCHE_TRY_ASSIGN(
       server->shared_.link,
       Link::make(
@@ -111,7 +112,7 @@ void Server::add_listener(egress::ListenerKind kind, std::uint32_t number, Fd fd
 Task<void> Server::accept_all(std::unique_ptr<Stream> listener, egress::ListenerKind kind, std::uint32_t number) {
   for (;;) {
     co_await link_in_time(shared_);
-    if (shared_.flows.size() >= most_flows_) {
+    if (shared_.connections >= most_connections_) {
       co_await shared_.loop.until(Clock::now() + kPause);  // they wait in the kernel's queue meanwhile
       continue;
     }
@@ -134,18 +135,24 @@ Task<void> Server::accept_all(std::unique_ptr<Stream> listener, egress::Listener
     }
     switch (kind) {
       case egress::ListenerKind::kProxy:
-        start(serve_proxy(shared_, std::move(client)));
+        start(counted(serve_proxy(shared_, std::move(client))));
         break;
       case egress::ListenerKind::kDnsStream:
-        start(serve_dns_stream(shared_, std::move(client)));
+        start(counted(serve_dns_stream(shared_, std::move(client))));
         break;
       case egress::ListenerKind::kUnix:
-        start(serve_socket(shared_, number, std::move(client)));
+        start(counted(serve_socket(shared_, number, std::move(client))));
         break;
       default:
-        start(serve_direct(shared_, std::move(client)));
+        start(counted(serve_direct(shared_, std::move(client))));
     }
   }
+}
+
+Task<void> Server::counted(Task<void> connection) {
+  ++shared_.connections;
+  co_await connection;
+  --shared_.connections;
 }
 
 Status Server::change_host(const egress::Change& change, bool grants) {

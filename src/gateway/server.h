@@ -37,13 +37,14 @@ class Server {
   void tell_ended(egress::Change::What what, const std::string& text);
   Task<void> end_leases(std::uint64_t schedule);
   Task<void> accept_all(std::unique_ptr<Stream> listener, egress::ListenerKind kind, std::uint32_t number);
+  Task<void> counted(Task<void> connection);
   Task<void> finish();
 
   Shared shared_;
   std::set<std::uint16_t> ports_;  // with a listener
   std::set<std::uint16_t> doors_;  // those of them for the hosts of net.allow
   std::uint64_t schedule_ = 0;
-  std::size_t most_flows_ = 0;
+  std::size_t most_connections_ = 0;
 };
 
 }  // namespace cloche::gateway

@@ -34,6 +34,7 @@ struct Shared {
   SocketDialer socket_dialer;
   std::unique_ptr<Link> link{};
   std::list<Flow*> flows{};
+  std::size_t connections = 0;  // accepted and not over, also those that have said nothing yet
   Clock::time_point began = Clock::now();
   bool over = false;  // a limit was hit, or the guest is gone
 

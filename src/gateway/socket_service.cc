@@ -175,7 +175,7 @@ Task<void> serve_socket(Shared& shared, std::size_t index, Fd client_fd) {
     flow.deny("the socket is not granted at the moment");
     co_return;
   }
-  flow.granted = socket.path;
+  flow.granted = {socket.path};
   flow.set_client(client->get());
   auto dialled = co_await shared.socket_dialer.dial(*shared.link, index);
   if (!dialled) {

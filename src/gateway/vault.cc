@@ -80,7 +80,6 @@ std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, cons
     SecretScan scan(state_->secrets);
     (void)scan.feed(proto::render(head));
     if (scan.stopped()) return stopped(scan.reason());
-    ask_for_plain_bytes(head);
     return std::nullopt;
   }
   constexpr std::uint16_t kHttpPort = 80;
@@ -94,7 +93,11 @@ std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, cons
   for (std::string& name : verdict.names) {
     if (std::ranges::find(used, name) == used.end()) used.push_back(std::move(name));
   }
-  ask_for_plain_bytes(head);
+  // Elsewhere answers are not looked through, and may come as they like.
+  const auto& entries = state_->secrets.entries();
+  if (std::ranges::any_of(entries, [&](const auto& entry) { return entry.is_for(*target.name, target.port); })) {
+    ask_for_plain_bytes(head);
+  }
   return std::nullopt;
 }
 
@@ -141,19 +144,27 @@ std::vector<std::string> Vault::expire(Clock::time_point now) {
 }
 
 struct SecretWatcher::State {
-  explicit State(const SecretVault& vault) : secrets(vault), scan(vault), scrub(vault) {}
+  explicit State(const SecretVault& vault) : secrets(vault), scan(vault) {}
   const SecretVault& secrets;
   SecretScan scan;
-  ScrubStream scrub;
+  std::optional<ScrubStream> scrub;  // only of hosts that have a value, or had
 };
 
 SecretWatcher::SecretWatcher() = default;
 SecretWatcher::~SecretWatcher() = default;
 
-void SecretWatcher::begin(const Vault& vault) {
+void SecretWatcher::begin(const Vault& vault, const Target& target) {
   state_.reset();
-  if (vault.has_secrets()) state_ = std::make_unique<State>(vault.state_->secrets);
+  if (!vault.has_secrets()) return;
+  const SecretVault& secrets = vault.state_->secrets;
+  state_ = std::make_unique<State>(secrets);
+  const bool knows = target.name && std::ranges::any_of(secrets.entries(), [&](const SecretVault::Entry& entry) {
+                       return entry.is_for(*target.name, target.port);
+                     });
+  if (knows) state_->scrub.emplace(secrets);
 }
+
+bool SecretWatcher::holds() const { return state_ && state_->scrub && state_->scrub->holds(); }
 
 std::optional<proto::HttpError> SecretWatcher::request_body(std::string& payload, proto::HttpPart part) {
   if (!state_) return std::nullopt;
@@ -165,7 +176,7 @@ std::optional<proto::HttpError> SecretWatcher::request_body(std::string& payload
 }
 
 std::optional<proto::HttpError> SecretWatcher::response_head(proto::HttpResponseHead& head) {
-  if (!state_) return std::nullopt;
+  if (!state_ || !state_->scrub) return std::nullopt;
   if (const Status plain = check_plain_bytes(head); !plain) {
     return proto::HttpError{.status = 502, .text = plain.error().message};
   }
@@ -174,9 +185,9 @@ std::optional<proto::HttpError> SecretWatcher::response_head(proto::HttpResponse
 }
 
 std::optional<proto::HttpError> SecretWatcher::response_body(std::string& payload, proto::HttpPart part) {
-  if (!state_) return std::nullopt;
-  std::string clean = state_->scrub.feed(payload);
-  if (part == proto::HttpPart::kLast) clean += state_->scrub.finish();
+  if (!state_ || !state_->scrub) return std::nullopt;
+  std::string clean = state_->scrub->feed(payload);
+  if (part != proto::HttpPart::kMore) clean += state_->scrub->let_go();
   payload = std::move(clean);
   return std::nullopt;
 }
@@ -208,28 +219,12 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
   }
 }
 
-Task<void> pump_scrubbed(Shared& shared, Flow& flow, Stream& from, Stream& to, ScrubStream scrub) {
-  char part[16 * 1024];
-  for (;;) {
-    const std::int64_t n = co_await from.read_some(part, sizeof part);
-    if (n <= 0) break;
-    const bool go_on = co_await account(shared, flow, Way::kIn, static_cast<std::size_t>(n));
-    if (!go_on) co_return;
-    const std::string clean = scrub.feed(std::string_view(part, static_cast<std::size_t>(n)));
-    const int error = co_await to.write_all(clean);
-    if (error != 0) break;
-  }
-  const std::string rest = scrub.finish();
-  co_await to.write_all(rest);
-  to.end_of_writing();
-}
-
 }  // namespace
 
 Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
   const SecretVault& secrets = shared.vault.state_->secrets;
   co_await Both(pump_scanned(shared, flow, client, server, SecretScan(secrets), std::move(early)),
-                pump_scrubbed(shared, flow, server, client, ScrubStream(secrets)));
+                pump(shared, flow, server, client, Way::kIn));
 }
 
 }  // namespace cloche::gateway

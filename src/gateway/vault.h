@@ -59,7 +59,8 @@ class SecretWatcher : public proto::HttpWatcher {
   SecretWatcher();
   ~SecretWatcher() override;
   // For the next request. Without secrets it does nothing.
-  void begin(const Vault& vault);
+  void begin(const Vault& vault, const Target& target);
+  bool holds() const;  // bytes of the answer, to be let go after a pause
 
   std::optional<proto::HttpError> request_body(std::string& payload, proto::HttpPart part) override;
   std::optional<proto::HttpError> response_head(proto::HttpResponseHead& head) override;
@@ -70,7 +71,7 @@ class SecretWatcher : public proto::HttpWatcher {
   std::unique_ptr<State> state_;
 };
 
-// relay(), but no placeholder gets through.
+// relay(), but no placeholder gets through. No value ever goes out by it, so none is looked for in what comes back.
 Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early);
 
 }  // namespace cloche::gateway

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 
 #include "policy/check.h"
 #include "policy/env_names.h"
@@ -105,6 +106,34 @@ Found check_secret_name(const Policy& p, const SecretGrant& secret) {
   return {};
 }
 
+// A value that the guest gets by another way is none of a secret.
+Found check_secret_source(const Policy& p, const SecretGrant& secret) {
+  const auto open = [&](Key key, std::string_view by) {
+    return clash({Key::kSecrets, key},
+                 fmt::format("secrets: the value of {} comes from {}, which {} hands to the guest",
+                             shown_text(secret.name), shown_text(secret.from), by),
+                 "keep the value where the guest cannot see it", secret.name);
+  };
+  if (secret.source == SecretGrant::Source::kEnv) {
+    for (const std::string& pattern : p.env.pass) {
+      if (matches_env_pattern(pattern, secret.from)) return open(Key::kEnvPass, "env.pass");
+    }
+  }
+  if (secret.source != SecretGrant::Source::kFile) return {};
+  const std::string path = clean_path(secret.from);
+  const std::tuple<const std::vector<std::string>&, Key, std::string_view> grants[] = {
+      {p.files.read, Key::kFilesRead, "files.read"},
+      {p.files.write, Key::kFilesWrite, "files.write"},
+      {p.files.exec, Key::kFilesExec, "files.exec"},
+      {p.workspace.path, Key::kWorkspacePath, "workspace.path"}};
+  for (const auto& [paths, key, by] : grants) {
+    for (const std::string& granted : paths) {
+      if (path_covers(clean_path(granted), path)) return open(key, by);
+    }
+  }
+  return {};
+}
+
 Found check_secrets_together(const Policy& p) {
   std::set<std::string_view> names;
   for (const SecretGrant& secret : p.secrets) {
@@ -113,6 +142,7 @@ Found check_secrets_together(const Policy& p) {
                    "give each secret a variable of its own", secret.name);
     }
     if (auto found = check_secret_name(p, secret)) return found;
+    if (auto found = check_secret_source(p, secret)) return found;
     for (const std::string& host : secret.hosts) {
       const bool reached =
           std::ranges::any_of(p.net_allow, [&](const NetGrant& grant) { return rule_covers(grant.rule, host); });

@@ -321,6 +321,20 @@ bool HttpExchange::emit(Flow& flow, std::string payload, HttpPart part, HttpQueu
   return true;
 }
 
+void HttpExchange::server_pauses() {
+  if (watcher_ == nullptr) return;
+  if (phase_ == HttpPhase::kRunning && answer_began_ && !response_.ended) {
+    emit(response_, {}, HttpPart::kPause, to_client_, &HttpWatcher::response_body);
+  } else if (phase_ == HttpPhase::kOpaque) {
+    std::string rest;
+    if (auto error = watcher_->response_body(rest, HttpPart::kPause)) {
+      fail(std::move(*error));
+      return;
+    }
+    to_client_.append(rest);
+  }
+}
+
 bool HttpExchange::pass_opaque(HttpQueue& from, HttpQueue& to, BodyFilter filter) {
   const std::size_t count = std::min(from.size(), room_in(to));
   if (count == 0) return false;

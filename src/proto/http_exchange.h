@@ -26,7 +26,11 @@ namespace cloche::proto {
 
 inline constexpr std::size_t kMaxHttpWaiting = 64 * 1024;
 
-enum class HttpPart { kMore, kLast };
+enum class HttpPart {
+  kMore,
+  kLast,
+  kPause,  // nothing came for a while: a watcher that holds bytes back may let them go
+};
 
 // Who wants to see or change what passes after a request was allowed. An error stops the exchange. A body may be held
 // back and given out in a later call, all of it by kLast; with a Content-Length its size must stay the same in sum.
@@ -61,6 +65,7 @@ class HttpExchange {
   void from_server(std::string_view bytes);
   void client_closed();
   void server_closed();
+  void server_pauses();  // tells the watcher of it, while an answer is under way
 
   std::string_view to_client() const { return to_client_.view(); }
   std::string_view to_server() const { return to_server_.view(); }

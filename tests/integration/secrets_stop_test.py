@@ -186,7 +186,7 @@ class Leases(SecretCase):
 import time
 auth = {"Authorization": "Bearer " + token}
 answers = [ask("https://api.example.org/", auth)]
-while answers[-1][0] == 200 and len(answers) < 300:
+while answers[-1][0] in (200, 0) and len(answers) < 300:  # 0: closed while it was open
     time.sleep(0.1)
     answers.append(ask("https://api.example.org/", auth))
 answers.append(ask("https://api.example.org/without"))
