@@ -1,6 +1,18 @@
 #include "gateway/classify.h"
 
+#include <algorithm>
+
 namespace cloche::gateway {
+namespace {
+
+// Also what a lenient reader would skip in front of text: blanks of ASCII, of Latin-1 and of Unicode, and its marks.
+bool may_be_text(unsigned char byte) {
+  constexpr std::string_view kBlanks = "\x85\xa0\xc2\xe1\xe2\xe3\xef\xfe\xff";
+  return (byte >= 0x09 && byte <= 0x0d) || (byte >= 0x1c && byte < 0x7f) ||
+         kBlanks.find(static_cast<char>(byte)) != std::string_view::npos;
+}
+
+}  // namespace
 
 Speech classify_speech(std::string_view first, bool server_spoke) {
   constexpr std::string_view kSsh = "SSH-";
@@ -13,10 +25,17 @@ Speech classify_speech(std::string_view first, bool server_spoke) {
   // Two bytes of length, the first with its high bit set, then the message's kind: 1.
   if (byte >= 0x80) {
     if (first.size() < 3) return Speech::kMore;
-    return first[2] == 1 ? Speech::kOldHello : Speech::kOpaque;
+    if (first[2] == 1) return Speech::kOldHello;
   }
-  const bool text = (byte >= 0x20 && byte < 0x7f) || byte == '\r' || byte == '\n' || byte == '\t';
-  if (!text || server_spoke) return Speech::kOpaque;
+  // Servers that call a length of zeros the beginning of a message have a small number behind it; text behind zeros is
+  // for a reader that skips them.
+  if (byte == 0) {
+    constexpr std::size_t kWord = 4;
+    if (first.size() < 2 * kWord) return Speech::kMore;
+    const bool binary = std::ranges::any_of(first.substr(kWord, kWord), [](char c) { return c >= 0 && c < 9; });
+    return binary || server_spoke ? Speech::kOpaque : Speech::kHttp;
+  }
+  if (!may_be_text(byte) || server_spoke) return Speech::kOpaque;
   const std::string_view seen = first.substr(0, kSsh.size());
   if (kSsh.substr(0, seen.size()) != seen) return Speech::kHttp;
   return seen.size() == kSsh.size() ? Speech::kOpaque : Speech::kMore;

@@ -23,6 +23,12 @@ Flow::Flow(Shared& shared, Via via) : shared_(shared), began_(Clock::now()) {
 
 Flow::~Flow() {
   shared_.flows.erase(place_);
+  tell("");
+}
+
+void Flow::tell(std::string reason) {
+  if (std::exchange(told_, true)) return;
+  if (record.reason.empty()) record.reason = std::move(reason);
   record.took = micros(Clock::now() - began_);
   shared_.link->send({.kind = egress::Kind::kConnection}, egress::encode(record));
 }

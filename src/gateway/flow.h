@@ -34,6 +34,7 @@ class Flow {
   void set_client(Stream* stream) { client_ = stream; }
   void set_server(Stream* stream) { server_ = stream; }
   void abort(std::string reason);
+  void tell(std::string reason);  // the record as it is now, for the last time
   bool aborted() const { return aborted_; }
 
  private:
@@ -42,6 +43,7 @@ class Flow {
   Stream* client_ = nullptr;
   Stream* server_ = nullptr;
   bool aborted_ = false;
+  bool told_ = false;
   std::list<Flow*>::iterator place_;
 };
 

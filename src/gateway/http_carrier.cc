@@ -11,8 +11,6 @@
 namespace cloche::gateway {
 namespace {
 
-// How long the end of what a server said so far waits for more, in answers that may hold a secret.
-constexpr Millis kToHold{250};
 // How long an exchange whose client will not say anything more may stand still.
 constexpr Millis kForSilentClient{60'000};
 
@@ -28,6 +26,7 @@ class Carrier {
     server_ = server;
     flow_ = flow;
   }
+  std::string stopped_by() const { return watcher_.stopped_by(); }
   std::string server_problem() const { return server_ != nullptr ? server_->problem() : std::string(); }
   // Before a request is passed on: what is looked for in its body and in the answer starts anew.
   void begin_request(const Target& target) { watcher_.begin(shared_.vault, target); }
@@ -36,9 +35,9 @@ class Carrier {
   Task<bool> to_next_request();
 
  private:
-  bool step();  // whether anything moved
-  bool step_client();
+  bool step_client();  // whether anything moved
   bool step_server();
+  void flush_both();
   Task<bool> account_all();
 
   Shared& shared_;
@@ -120,13 +119,10 @@ bool Carrier::step_server() {
   return moved;
 }
 
-bool Carrier::step() {
-  const bool client = step_client();
-  const bool server = step_server();
-  // TLS may have something to say that nobody wrote.
+// TLS may have something to say that nobody wrote.
+void Carrier::flush_both() {
   (void)client_.flush();
   if (server_ != nullptr) (void)server_->flush();
-  return client || server;
 }
 
 Task<bool> Carrier::account_all() {
@@ -141,8 +137,14 @@ Task<bool> Carrier::account_all() {
 Task<bool> Carrier::to_next_request() {
   constexpr int kTurns = 32;
   for (int turn = 0;; ++turn) {
-    const bool moved = step();
-    const bool go_on = co_await account_all();
+    // Counted before it is passed on: a limit is not for what has gone.
+    const bool from_client = step_client();
+    bool go_on = co_await account_all();
+    if (!go_on) co_return false;
+    const bool from_server = step_server();
+    go_on = co_await account_all();
+    flush_both();
+    const bool moved = from_client || from_server;
     if (!go_on || (flow_ != nullptr && flow_->aborted())) co_return false;
     if (client_gone_) {
       if (server_ != nullptr) server_->stream().reset_on_close();
@@ -167,7 +169,7 @@ Task<bool> Carrier::to_next_request() {
     const bool in_time = co_await Stream::news(client_.stream(), second, deadline);
     if (in_time) continue;
     if (watcher_.holds()) {
-      exchange_.server_pauses();
+      exchange_.pause();
     } else {
       client_gone_ = true;  // it has closed its side long ago and nothing has moved since
     }
@@ -241,7 +243,9 @@ Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, co
       pass_on(shared, flow, carrier, target, wrapping);
     }
   }
-  if (const auto& failure = carrier.exchange().failure()) {
+  if (!carrier.stopped_by().empty()) {
+    flow.deny(carrier.stopped_by());
+  } else if (const auto& failure = carrier.exchange().failure()) {
     if (flow.record.verdict == Verdict::kAllowed) flow.record.reason += "; ended: " + failure->text;
   }
 }
@@ -305,6 +309,8 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
   if (!flow) {
     flow.emplace(shared, Via::kProxy);
     flow->deny(failure->text);
+  } else if (!carrier.stopped_by().empty()) {
+    flow->deny(carrier.stopped_by());
   } else if (flow->record.verdict == Verdict::kAllowed) {
     flow->record.reason += "; ended: " + failure->text;
   }

@@ -48,7 +48,15 @@ TEST(Classify, AGreetingOfSsl2IsFound) {
   EXPECT_EQ(classify_speech("\x80", false), Speech::kMore);
   EXPECT_EQ(classify_speech("\x80\x2e\x01\x03\x01", false), Speech::kOldHello);
   EXPECT_EQ(classify_speech("\x80\x2e\x02", false), Speech::kOpaque);
-  EXPECT_EQ(classify_speech("\0\0\0\x08"sv, false), Speech::kOpaque);
+  EXPECT_EQ(classify_speech("\0\0\0\x08"sv, false), Speech::kMore);
+  EXPECT_EQ(classify_speech("\0\0\0\x4e\0\x03\0\0"sv, false), Speech::kOpaque);  // PostgreSQL
+}
+
+TEST(Classify, WhatALenientReaderSkipsHidesNoRequest) {
+  for (const std::string_view blank : {"\x0b"sv, "\x0c"sv, "\x1c"sv, "\x1d"sv, "\x1e"sv, "\x1f"sv, "\x85"sv, "\xa0"sv,
+                                       "\xef\xbb\xbf"sv, "\xc2\xa0"sv, "\0"sv, "\0\0\0"sv}) {
+    EXPECT_EQ(classify_speech(std::string(blank) + "GET / HTTP/1.1", false), Speech::kHttp);
+  }
 }
 
 TEST(Names, AnAddressStandsForItsName) {

@@ -28,7 +28,7 @@ std::string SecretScan::feed(std::string_view bytes) {
   return clean;
 }
 
-std::string SecretScan::finish() {
+std::string SecretScan::let_go() {
   state_ = SecretMatcher::kStart;
   return stopped() ? std::string() : std::exchange(held_, {});
 }

@@ -15,7 +15,9 @@ class SecretScan {
   // What is known to be clean, to be passed on. Bytes that may be the beginning of a placeholder are held back until
   // more is known: less than one placeholder. Nothing once stopped.
   std::string feed(std::string_view bytes);
-  std::string finish();  // the rest, at the end of the body
+  std::string finish() { return let_go(); }  // the rest, at the end of the body
+  bool holds() const { return !held_.empty(); }
+  std::string let_go();  // what is held, after a pause: who speaks in turns waits for it
 
   bool stopped() const { return !reason_.empty(); }
   const std::string& reason() const { return reason_; }

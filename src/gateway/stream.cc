@@ -7,6 +7,10 @@
 #include <cerrno>
 
 namespace cloche::gateway {
+namespace {
+// A peer that is always ready must not keep the loop from the others, and from the engine.
+constexpr unsigned kTurns = 16;
+}  // namespace
 
 Result<std::unique_ptr<Stream>> Stream::make(Loop& loop, Fd fd) {
   std::unique_ptr<Stream> stream(new Stream(loop, std::move(fd)));
@@ -43,7 +47,10 @@ void Stream::end_of_writing() { ::shutdown(fd(), SHUT_WR); }
 Task<std::int64_t> Stream::read_some(char* to, std::size_t size, Clock::time_point deadline) {
   for (;;) {
     const ssize_t n = ::recv(fd(), to, size, 0);
-    if (n >= 0) co_return n;
+    if (n >= 0) {
+      if (++unbroken_ % kTurns == 0) co_await loop_.others();
+      co_return n;
+    }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) co_return -errno;
     readable_ = false;
@@ -57,6 +64,7 @@ Task<int> Stream::write_all(std::string_view bytes, Clock::time_point deadline) 
     const ssize_t n = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (n >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(n));
+      if (++unbroken_ % kTurns == 0) co_await loop_.others();
       continue;
     }
     if (errno == EINTR) continue;

@@ -102,6 +102,7 @@ class Stream {
   Fd fd_;
   bool readable_ = true;
   bool writable_ = true;
+  unsigned unbroken_ = 0;  // reads and writes that did not have to wait
   Waiter* reader_ = nullptr;
   Waiter* writer_ = nullptr;
   Poller::Watch watch_;  // last: goes before the descriptor

@@ -1,6 +1,7 @@
 #include "gateway/vault.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "gateway/flow.h"
@@ -164,12 +165,16 @@ void SecretWatcher::begin(const Vault& vault, const Target& target) {
   if (knows) state_->scrub.emplace(secrets);
 }
 
-bool SecretWatcher::holds() const { return state_ && state_->scrub && state_->scrub->holds(); }
+bool SecretWatcher::holds() const {
+  return state_ && (state_->scan.holds() || (state_->scrub && state_->scrub->holds()));
+}
+
+std::string SecretWatcher::stopped_by() const { return state_ ? state_->scan.reason() : std::string(); }
 
 std::optional<proto::HttpError> SecretWatcher::request_body(std::string& payload, proto::HttpPart part) {
   if (!state_) return std::nullopt;
   std::string clean = state_->scan.feed(payload);
-  if (part == proto::HttpPart::kLast) clean += state_->scan.finish();
+  if (part != proto::HttpPart::kMore) clean += state_->scan.let_go();
   if (state_->scan.stopped()) return stopped(state_->scan.reason());
   payload = std::move(clean);
   return std::nullopt;
@@ -208,7 +213,14 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
     }
     const int error = co_await to.write_all(clean);
     std::int64_t n = -error;
-    if (error == 0) n = co_await from.read_some(part, sizeof part);
+    if (error == 0) n = co_await from.read_some(part, sizeof part, scan.holds() ? Clock::now() + kToHold : kNever);
+    if (n == -ETIMEDOUT && scan.holds()) {
+      bytes.clear();
+      const std::string rest = scan.let_go();
+      const int broken = co_await to.write_all(rest);
+      if (broken != 0) co_return;
+      continue;
+    }
     if (n <= 0) {
       const std::string rest = scan.finish();
       co_await to.write_all(rest);

@@ -18,6 +18,9 @@
 
 namespace cloche::gateway {
 
+// How long the end of what one side said so far waits for more, where it may be the beginning of something.
+inline constexpr Millis kToHold{250};
+
 enum class Wrapping { kPlain, kTls };  // what is around the bytes on their way to the server
 
 class Vault {
@@ -60,7 +63,8 @@ class SecretWatcher : public proto::HttpWatcher {
   ~SecretWatcher() override;
   // For the next request. Without secrets it does nothing.
   void begin(const Vault& vault, const Target& target);
-  bool holds() const;  // bytes of the answer, to be let go after a pause
+  bool holds() const;              // bytes of either side, to be let go after a pause
+  std::string stopped_by() const;  // why a body was stopped, or empty
 
   std::optional<proto::HttpError> request_body(std::string& payload, proto::HttpPart part) override;
   std::optional<proto::HttpError> response_head(proto::HttpResponseHead& head) override;

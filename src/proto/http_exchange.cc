@@ -321,17 +321,24 @@ bool HttpExchange::emit(Flow& flow, std::string payload, HttpPart part, HttpQueu
   return true;
 }
 
-void HttpExchange::server_pauses() {
+void HttpExchange::pause() {
   if (watcher_ == nullptr) return;
-  if (phase_ == HttpPhase::kRunning && answer_began_ && !response_.ended) {
-    emit(response_, {}, HttpPart::kPause, to_client_, &HttpWatcher::response_body);
+  if (phase_ == HttpPhase::kRunning) {
+    if (!request_.ended) emit(request_, {}, HttpPart::kPause, to_server_, &HttpWatcher::request_body);
+    const bool answers = phase_ == HttpPhase::kRunning && answer_began_ && !response_.ended;
+    if (answers) emit(response_, {}, HttpPart::kPause, to_client_, &HttpWatcher::response_body);
   } else if (phase_ == HttpPhase::kOpaque) {
-    std::string rest;
-    if (auto error = watcher_->response_body(rest, HttpPart::kPause)) {
-      fail(std::move(*error));
-      return;
-    }
-    to_client_.append(rest);
+    pause_opaque(to_server_, &HttpWatcher::request_body);
+    if (phase_ == HttpPhase::kOpaque) pause_opaque(to_client_, &HttpWatcher::response_body);
+  }
+}
+
+void HttpExchange::pause_opaque(HttpQueue& to, BodyFilter filter) {
+  std::string rest;
+  if (auto error = (watcher_->*filter)(rest, HttpPart::kPause)) {
+    fail(std::move(*error));
+  } else {
+    to.append(rest);
   }
 }
 

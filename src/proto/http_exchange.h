@@ -65,7 +65,7 @@ class HttpExchange {
   void from_server(std::string_view bytes);
   void client_closed();
   void server_closed();
-  void server_pauses();  // tells the watcher of it, while an answer is under way
+  void pause();  // nothing came for a while: tells the watcher, for both sides
 
   std::string_view to_client() const { return to_client_.view(); }
   std::string_view to_server() const { return to_server_.view(); }
@@ -114,6 +114,7 @@ class HttpExchange {
   bool pass_body(Flow& flow, HttpQueue& from, HttpQueue& to, BodyFilter filter);
   bool emit(Flow& flow, std::string payload, HttpPart part, HttpQueue& to, BodyFilter filter);
   bool pass_opaque(HttpQueue& from, HttpQueue& to, BodyFilter filter);
+  void pause_opaque(HttpQueue& to, BodyFilter filter);
   bool end_opaque(bool& told, HttpQueue& to, BodyFilter filter);
   bool client_ended();
   bool server_ended();
