@@ -48,6 +48,24 @@ def tunnel(where):
 def get(host, path="/", more=""):
     return ("GET %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n\r\n" % (path, host, more)).encode()
 """
+# Greetings as a client of TLS makes them, to be sent by hand.
+TLS_CLIENT = r"""
+def client(name):
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    return context.wrap_bio(incoming, outgoing, server_hostname=name), incoming, outgoing
+def flight(tls, outgoing):
+    try:
+        tls.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return outgoing.read()
+def hello(name):
+    tls, _, outgoing = client(name)
+    return flight(tls, outgoing)
+"""
 END = "\nprint(json.dumps(results))\n"
 
 

@@ -6,25 +6,10 @@ import socket
 import subprocess
 
 from cell import TIMEOUT
-from network_case import PRELUDE, NetworkCase
+from network_case import PRELUDE, TLS_CLIENT, NetworkCase
 from network_world import GREETER, HOST_HTTP, RAW, RETRY
 
-TLS_CODE = r"""
-def client(name):
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    return context.wrap_bio(incoming, outgoing, server_hostname=name), incoming, outgoing
-def flight(tls, outgoing):
-    try:
-        tls.do_handshake()
-    except ssl.SSLWantReadError:
-        pass
-    return outgoing.read()
-def hello(name):
-    tls, _, outgoing = client(name)
-    return flight(tls, outgoing)
+TLS_CODE = TLS_CLIENT + r"""
 def renamed(old, new):
     assert len(old) == len(new)
     return hello(old).replace(old.encode(), new.encode())
