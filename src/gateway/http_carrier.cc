@@ -165,10 +165,14 @@ Task<bool> Carrier::to_next_request() {
     Stream& second = server_ != nullptr ? server_->stream() : client_.stream();
     Clock::time_point deadline = kNever;
     if (client_ended_) deadline = Clock::now() + kForSilentClient;
-    if (watcher_.holds()) deadline = Clock::now() + kToHold;
+    // A pause is one of theirs: not of a guest that does not read, nor of bytes that wait to be read.
+    const bool all_passed = exchange_.to_client().empty() && exchange_.to_server().empty() &&
+                            !client_.stream().is_readable() && !second.is_readable();
+    const bool pauses = watcher_.holds() && all_passed && exchange_.phase() != proto::HttpPhase::kHead;
+    if (pauses) deadline = Clock::now() + kToHold;
     const bool in_time = co_await Stream::news(client_.stream(), second, deadline);
     if (in_time) continue;
-    if (watcher_.holds()) {
+    if (pauses) {
       exchange_.pause();
     } else {
       client_gone_ = true;  // it has closed its side long ago and nothing has moved since

@@ -38,7 +38,11 @@ std::string ScrubStream::feed(std::string_view bytes) {
       out.replace(before + at + 1 - found.length, found.length, vault_->instead_of(found.tag));
     }
   }
-  const std::size_t kept = matcher.longest() == 0 ? 0 : std::min(out.size(), matcher.longest() - 1);
+  std::size_t kept = matcher.longest() == 0 ? 0 : std::min(out.size(), matcher.longest() - 1);
+  // No value has a control character in it, so none begins before the last one: lines and events need not wait.
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  const auto last = std::find_if(out.rbegin(), out.rbegin() + static_cast<std::ptrdiff_t>(kept), is_control);
+  kept = static_cast<std::size_t>(last - out.rbegin());
   held_.assign(out, out.size() - kept, kept);
   if (kept > 0) explicit_bzero(out.data() + out.size() - kept, kept);
   out.resize(out.size() - kept);

@@ -77,6 +77,14 @@ TEST(ScrubStream, X9_WhatIsHeldBackDoesNotDependOnTheValues) {
   }
 }
 
+TEST(ScrubStream, LinesDoNotWait) {
+  const SecretVault vault = two_secrets();
+  ScrubStream stream(vault);
+  EXPECT_EQ(stream.feed("data: tick\n\n"), "data: tick\n\n");
+  EXPECT_EQ(stream.feed("data: " + kV + "\n\nda"), "data: " + kH + "\n\n");
+  EXPECT_EQ(stream.finish(), "da");
+}
+
 TEST(ScrubStream, WhatIsHeldBackIsLetGoAndTheStreamGoesOn) {
   const SecretVault vault = two_secrets();
   ScrubStream stream(vault);

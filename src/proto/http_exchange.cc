@@ -325,8 +325,6 @@ void HttpExchange::pause() {
   if (watcher_ == nullptr) return;
   if (phase_ == HttpPhase::kRunning) {
     if (!request_.ended) emit(request_, {}, HttpPart::kPause, to_server_, &HttpWatcher::request_body);
-    const bool answers = phase_ == HttpPhase::kRunning && answer_began_ && !response_.ended;
-    if (answers) emit(response_, {}, HttpPart::kPause, to_client_, &HttpWatcher::response_body);
   } else if (phase_ == HttpPhase::kOpaque) {
     pause_opaque(to_server_, &HttpWatcher::request_body);
     if (phase_ == HttpPhase::kOpaque) pause_opaque(to_client_, &HttpWatcher::response_body);

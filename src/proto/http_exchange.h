@@ -65,7 +65,9 @@ class HttpExchange {
   void from_server(std::string_view bytes);
   void client_closed();
   void server_closed();
-  void pause();  // nothing came for a while: tells the watcher, for both sides
+  // Nothing came for a while, from neither side: the watcher hears of it for a request's body and, after 101, for both
+  // directions. A response's body has an end that can be waited for.
+  void pause();
 
   std::string_view to_client() const { return to_client_.view(); }
   std::string_view to_server() const { return to_server_.view(); }
