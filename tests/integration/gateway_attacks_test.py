@@ -110,7 +110,7 @@ for way in ways:
             with self.subTest(records=key):
                 (self.assertIn if key.endswith("good") else self.assertNotIn)("taken", got)
         self.assertEqual(len(results), 21)
-        self.assertNotIn(b"other.test", self.world.bytes_at())
+        self.assertEqual(self.world.bytes_at().count(b"other.test"), 0)
         self.assertEqual(report["network"]["denied_total"], 18)
 
     def test_a_second_greeting_right_behind_the_first(self):
@@ -134,8 +134,8 @@ for how in ("whole", "pieces", "early"):
         self.assertEqual(sorted(results), ["early", "pieces", "whole"])
         arrived = self.world.arrivals(port=RETRY)
         self.assertEqual([bytes(a.data).count(b"allowed.test") for a in arrived], [1, 1, 1])
-        self.assertNotIn(b"other.test", self.world.bytes_at())
-        self.assertNotIn(b"E" * 32, self.world.bytes_at())
+        self.assertEqual(self.world.bytes_at().count(b"other.test"), 0)
+        self.assertEqual(self.world.bytes_at().count(b"E" * 32), 0)
         self.assertEqual(report["network"]["denied_total"], 3)
         self.assertIn("other.test", " ".join(self.reasons(report)))
 
