@@ -1,6 +1,8 @@
 """Writes the figures of a run into the marked places of a Markdown file: <!-- bench: NAME --> to <!-- end -->."""
 import re
 
+import gateway
+
 PARTS = {"init_pss_kib": "init, resident (Pss)", "engine_kib": "engine, its own pages", "shmem_kib": "tmpfs",
          "kernel_beyond_guest_kib": "kernel, beyond a plain process", "beyond_guest_kib": "all of it, beyond the guest"}
 
@@ -72,13 +74,17 @@ def workspace(results):
         for head, rows in tables)
 
 
+def way_out(results):
+    return table(gateway.HEAD, [[name, *gateway.cells(row)] for name, row in results["gateway"]["ways"].items()])
+
+
 def micro(results):
     return table(["step", "µs"], [[f"`{name}`", f"{row['time'] / 1e3:.0f}"] for name, row in results["micro"].items()
                                   if row.get("unit") == "ns"])
 
 
 WRITERS = {"facts": facts, "commands": commands, "timing": timing, "kernel": kernel, "library": library, "memory": memory, "growth": growth, "workspace": workspace,
-           "micro": micro}
+           "gateway": way_out, "micro": micro}
 
 
 def fill(path, results):
