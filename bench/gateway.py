@@ -5,6 +5,7 @@ what lies between it and the server is what differs."""
 import contextlib
 import os
 import random
+import re
 import shutil
 import socket
 import statistics
@@ -18,6 +19,8 @@ CONNECTIONS = 50
 READY = 10  # seconds
 PROXY_PORT = 3128  # in the cell
 DIRECT, DIRECT_TLS = "direct", "direct TLS"
+
+RIVALS = {"haproxy": "-v", "socat": "-V", "tinyproxy": "-v", "slirp4netns": "--version"}  # which tells its version
 
 HAPROXY = """
 global
@@ -152,8 +155,10 @@ class World:
         return self.ask(port, "--tls", "localhost", "--trust", self.trust, *options, before=before)
 
     def cell(self, *options):
-        """A cell with the client in it, and all time that it needs."""
-        limits = ["--wall", "1h", "--cpu-time", "1h"] + ([] if os.geteuid() == 0 else ["--limits-mode", "best-effort"])
+        """A cell with the client in it, and all time that it needs. Every processor, as the other rows have: by default a
+        cell is bound to one, which has nothing to do with the gateway."""
+        cpus = str(len(os.sched_getaffinity(0)))
+        limits = ["--wall", "1h", "--cpu-time", "1h", "--cpus", cpus] + ([] if os.geteuid() == 0 else ["--limits-mode", "best-effort"])
         return [self.cloche, "run", "--stdin", "--keeper", "never", "--quiet", *limits, "--exec", self.wire, "--read",
                 self.trust, *options, "--"]
 
@@ -223,6 +228,12 @@ class World:
                                                 before=["nsenter", "--net", "--target", pid])}
 
 
+def version_of(rival):
+    done = subprocess.run([rival, RIVALS[rival]], capture_output=True, text=True)
+    found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
+    return f"{rival} {found[0]}" if found else rival
+
+
 def open_ways(world):
     """Name to client, for those that work here, and a line for each that does not. A name with TLS is measured against
     direct TLS."""
@@ -231,7 +242,7 @@ def open_ways(world):
             DIRECT_TLS: world.tls(world.tls_port), "gateway, TLS by name": world.tls_by_name(),
             "gateway, TLS ended": world.tls_ended()}
     skipped = []
-    for rival in ("haproxy", "socat", "tinyproxy", "slirp4netns"):
+    for rival in RIVALS:
         if not shutil.which(rival):
             skipped.append(f"{rival}: not installed")
             continue
@@ -291,7 +302,8 @@ def run(programs, folder, rounds):
     os.chmod(folder, 0o755)
     with contextlib.ExitStack() as stack:
         ways, skipped = open_ways(World(stack, programs, folder))
-        result = {"ways": tabulate(measure(ways, rounds)), "skipped": skipped}
+        result = {"ways": tabulate(measure(ways, rounds)), "skipped": skipped, "rounds": rounds,
+                  "versions": {name: version_of(name) for name in RIVALS if shutil.which(name)}}
     print_table("the way out: throughput, and connections one after another", HEAD,
                 [[name, *cells(row)] for name, row in result["ways"].items()])
     for line in skipped:

@@ -8,6 +8,7 @@
 //       --tls NAME          TLS, and the server must be NAME
 //       --trust FILE        by these authorities; else by the system's (SSL_CERT_FILE)
 //       --connect HOST:PORT ADDRESS and PORT are a proxy's, which is to reach this place
+//       --host HOST         what the request says of it, when that is not "localhost"
 //       --token VARIABLE    sends Authorization: Bearer and what the variable has
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -118,7 +119,9 @@ bool read_head(End& end, std::vector<char>& buffer, Message& message) {
   }
 }
 
-bool read_many(End& end, std::vector<char>& buffer, std::size_t left) {
+// The rest of a body of which `seen` bytes came with the head.
+bool read_body(End& end, std::vector<char>& buffer, std::size_t size, std::size_t seen) {
+  std::size_t left = size - std::min(size, seen);
   while (left > 0) {
     const ssize_t n = end.read(buffer.data(), buffer.size());
     if (n <= 0) return false;
@@ -142,7 +145,7 @@ void answer(End& end, std::vector<char>& buffer, const std::string& part) {
   std::size_t size = 1;
   if (asked.head.starts_with("GET /")) {
     size = number(std::string_view(asked.head).substr(std::strlen("GET /")));
-  } else if (!read_many(end, buffer, length_in(asked.head) - asked.body_seen)) {
+  } else if (!read_body(end, buffer, length_in(asked.head), asked.body_seen)) {
     return;
   }
   const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n";
@@ -193,7 +196,8 @@ int serve(std::span<char*> words) {
   std::puts("ready");
   std::fflush(stdout);
   char byte = 0;
-  while (::read(STDIN_FILENO, &byte, 1) > 0) {}
+  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  }
   std::_Exit(0);
 }
 
@@ -238,7 +242,7 @@ class Asker {
     const std::size_t wanted = gets ? bytes : 1;
     if (!read_head(end, buffer_, answer)) give_up("the answer");
     if (!answer.head.starts_with("HTTP/1.1 200") || length_in(answer.head) != wanted ||
-        !read_many(end, buffer_, wanted - answer.body_seen)) {
+        !read_body(end, buffer_, wanted, answer.body_seen)) {
       give_up("the answer is another one: " + answer.head);
     }
     return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
