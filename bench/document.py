@@ -1,6 +1,8 @@
 """Writes the figures of a run into the marked places of a Markdown file: <!-- bench: NAME --> to <!-- end -->."""
 import re
 
+import gateway
+
 PARTS = {"init_pss_kib": "init, resident (Pss)", "engine_kib": "engine, its own pages", "shmem_kib": "tmpfs",
          "kernel_beyond_guest_kib": "kernel, beyond a plain process", "beyond_guest_kib": "all of it, beyond the guest"}
 
@@ -72,19 +74,31 @@ def workspace(results):
         for head, rows in tables)
 
 
+def way_out(results):
+    """With facts of its own: it can be run and documented alone."""
+    about = results["facts"]
+    others = ", ".join(results["gateway"]["versions"].values()) or "no other proxy"
+    return (f"{about['date']}: {about['cpus']} cpus, Linux {about['kernel']}, load {about['load']} at the start; {others}; "
+            f"{results['gateway']['rounds']} rounds.\n\n") + table(gateway.HEAD, [[name, *gateway.cells(row)] for name, row in results["gateway"]["ways"].items()])
+
+
 def micro(results):
     return table(["step", "µs"], [[f"`{name}`", f"{row['time'] / 1e3:.0f}"] for name, row in results["micro"].items()
                                   if row.get("unit") == "ns"])
 
 
+MARKS = {"commands": ("commands", "timing", "kernel")}  # of a part that fills more than the place of its name
+
 WRITERS = {"facts": facts, "commands": commands, "timing": timing, "kernel": kernel, "library": library, "memory": memory, "growth": growth, "workspace": workspace,
-           "micro": micro}
+           "gateway": way_out, "micro": micro}
 
 
-def fill(path, results):
+def fill(path, results, parts=None):
+    """Everything, or the places of these parts alone."""
+    wanted = WRITERS if parts is None else {mark for part in parts for mark in MARKS.get(part, (part,))}
     with open(path) as f:
         text = f.read()
-    replace = lambda found: f"{found[1]}\n{WRITERS[found[2]](results)}\n{found[3]}"
+    replace = lambda found: found[0] if found[2] not in wanted else f"{found[1]}\n{WRITERS[found[2]](results)}\n{found[3]}"
     text = re.sub(r"(<!-- bench: (\w+) -->)\n.*?(<!-- end -->)", replace, text, flags=re.DOTALL)
     with open(path, "w") as f:
         f.write(text)
