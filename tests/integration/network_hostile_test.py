@@ -292,7 +292,7 @@ for host in ("127.0.0.1", "10.0.0.1", "93.184.216.10", "::1"):
         for key, got in results.items():
             self.assertIn("ECONNREFUSED", got, key)
         # Not even with a grant: on the host nobody listens there.
-        results, _ = self.guest('attempt("x", say, ("localhost", 7777), b"\\0x")', ("localhost:7777",))
+        results, _ = self.guest('attempt("x", say, ("localhost", 7777), b"\\1x")', ("localhost:7777",))
         self.assertRegex(results["x"], "ECONNRESET|EPIPE")
         out, _ = first.communicate(b"", timeout=TIMEOUT)
         self.assertEqual(out.decode().strip(), "alone")

@@ -58,7 +58,7 @@ print("all of it")
 """
 HOLD = r"""
 s = socket.create_connection(("allowed.test", 9000))
-s.sendall(b"\0ready")
+s.sendall(b"\1ready")
 print(read_all(s, b"ready").decode(), flush=True)
 import time
 time.sleep(30)
@@ -85,7 +85,7 @@ def echo_all(word):
             return "lost %d of them" % len(waiting)
         for key, _ in ready:
             n, s = key.data, key.fileobj
-            want = b"\0%s %d;" % (word, n)
+            want = b"\1%s %d;" % (word, n)
             if key.events == selectors.EVENT_WRITE:
                 s.sendall(want)
                 poll.modify(s, selectors.EVENT_READ, n)
@@ -264,7 +264,7 @@ for number in range(1500):
         """A run that has a connection open, and its gateway."""
         process = self.start("--wall", "60s", *self.rules((f"allowed.test:{ECHO}",)), *more, "--", "/usr/bin/python3", "-c",
                              PRELUDE + HOLD)
-        self.assertEqual(process.stdout.readline(), b"\0ready\n")
+        self.assertEqual(process.stdout.readline(), b"\1ready\n")
         gateway, = gateways_of(process.pid)
         return process, gateway
 
@@ -290,7 +290,7 @@ for number in range(1500):
         word = mark()
         process = self.start("--wall", "60s", *self.rules((f"allowed.test:{ECHO}",)), "--", "/usr/bin/python3", "-c",
                              PRELUDE + HOLD, word)
-        self.assertEqual(process.stdout.readline(), b"\0ready\n")
+        self.assertEqual(process.stdout.readline(), b"\1ready\n")
         gateway, = gateways_of(process.pid)
         mine = {gateway, *children_of(process.pid), *(pid for pid in processes_with(word) if pid != process.pid)}
         self.assertGreaterEqual(len(mine), 3)  # gateway, init, guest
