@@ -143,7 +143,7 @@ print(json.dumps(out))
 def look(kind, number):
     more = "Connection: Upgrade\\r\\nUpgrade: websocket\\r\\n" if kind == "switch" else ""
     with dial("{HOST}", 443) as link:
-        link.settimeout(5)
+        link.settimeout(2)
         request = "GET /%s/%d HTTP/1.1\\r\\nHost: {HOST}\\r\\nAuthorization: Bearer %s\\r\\n%s\\r\\n"
         link.sendall((request % (kind, number, token, more)).encode())
         got, wanted = b"", 500 + {KNOWN}[number // 2]
@@ -161,7 +161,9 @@ print(json.dumps({{kind: [look(kind, number) for number in range({len(KNOWN) * 2
 """)
         for kind, status in (("pause", "200"), ("switch", "101")):
             with self.subTest(kind=kind):
-                self.assertEqual([one[:2] for one in results[kind]], [[status, 500 + known] for known in KNOWN for _ in range(2)])
+                self.assertEqual({one[0] for one in results[kind]}, {status})
+                if kind == "switch":  # the end of a body comes with its end, and this one has none
+                    self.assertEqual([one[1] for one in results[kind]], [500 + known for known in KNOWN for _ in range(2)])
                 self.assert_alike(results[kind])
 
     # Echoed.
