@@ -22,6 +22,7 @@ Speech classify_speech(std::string_view first, bool server_spoke) {
   constexpr unsigned char kFirstRecord = 0x14;
   constexpr unsigned char kLastRecord = 0x1a;
   if (byte >= kFirstRecord && byte <= kLastRecord) return Speech::kTls;
+  if (server_spoke) return Speech::kOpaque;
   // Two bytes of length, the first with its high bit set, then the message's kind: 1.
   if (byte >= 0x80) {
     if (first.size() < 3) return Speech::kMore;
@@ -33,9 +34,9 @@ Speech classify_speech(std::string_view first, bool server_spoke) {
     constexpr std::size_t kWord = 4;
     if (first.size() < 2 * kWord) return Speech::kMore;
     const bool binary = std::ranges::any_of(first.substr(kWord, kWord), [](char c) { return c >= 0 && c < 9; });
-    return binary || server_spoke ? Speech::kOpaque : Speech::kHttp;
+    return binary ? Speech::kOpaque : Speech::kHttp;
   }
-  if (!may_be_text(byte) || server_spoke) return Speech::kOpaque;
+  if (!may_be_text(byte)) return Speech::kOpaque;
   const std::string_view seen = first.substr(0, kSsh.size());
   if (kSsh.substr(0, seen.size()) != seen) return Speech::kHttp;
   return seen.size() == kSsh.size() ? Speech::kOpaque : Speech::kMore;
