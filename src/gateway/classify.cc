@@ -28,13 +28,14 @@ Speech classify_speech(std::string_view first, bool server_spoke) {
     if (first.size() < 3) return Speech::kMore;
     if (first[2] == 1) return Speech::kOldHello;
   }
-  // Servers that call a length of zeros the beginning of a message have a small number behind it; text behind zeros is
-  // for a reader that skips them.
+  // A length that begins with zeros has small numbers behind it; text behind zeros is for a reader that skips them.
   if (byte == 0) {
-    constexpr std::size_t kWord = 4;
-    if (first.size() < 2 * kWord) return Speech::kMore;
-    const bool binary = std::ranges::any_of(first.substr(kWord, kWord), [](char c) { return c >= 0 && c < 9; });
-    return binary ? Speech::kOpaque : Speech::kHttp;
+    constexpr std::size_t kEnough = 8;
+    const std::string_view begin = first.substr(0, kEnough);
+    const std::string_view rest = begin.substr(std::min(begin.find_first_not_of('\0'), begin.size()));
+    if (std::ranges::any_of(rest, [](char c) { return c >= 0 && c < 9; })) return Speech::kOpaque;
+    if (first.size() < kEnough) return Speech::kMore;
+    return rest.empty() ? Speech::kOpaque : Speech::kHttp;
   }
   if (!may_be_text(byte)) return Speech::kOpaque;
   const std::string_view seen = first.substr(0, kSsh.size());

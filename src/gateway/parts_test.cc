@@ -48,7 +48,8 @@ TEST(Classify, AGreetingOfSsl2IsFound) {
   EXPECT_EQ(classify_speech("\x80", false), Speech::kMore);
   EXPECT_EQ(classify_speech("\x80\x2e\x01\x03\x01", false), Speech::kOldHello);
   EXPECT_EQ(classify_speech("\x80\x2e\x02", false), Speech::kOpaque);
-  EXPECT_EQ(classify_speech("\0\0\0\x08"sv, false), Speech::kMore);
+  EXPECT_EQ(classify_speech("\0\0\0"sv, false), Speech::kMore);
+  EXPECT_EQ(classify_speech("\0\0\0\x08"sv, false), Speech::kOpaque);
   EXPECT_EQ(classify_speech("\0\0\0\x4e\0\x03\0\0"sv, false), Speech::kOpaque);  // PostgreSQL
 }
 
