@@ -17,16 +17,15 @@ Result<std::unique_ptr<Link>> Link::make(Loop& loop, int socket, Handler handler
   link->on_end_ = std::move(on_end);
   CLOCHE_TRY(sys::set_nonblocking(socket));
   Link* raw = link.get();
+  loop.set_last([raw] { raw->write_all(); });
   CLOCHE_TRY_ASSIGN(link->watch_, loop.poller().watch(socket, EPOLLIN, [raw](std::uint32_t e) { raw->on_events(e); }));
   return link;
 }
 
-void Link::send(const egress::Head& head, std::string_view payload) {
-  queue_.push_back(egress::frame(head, payload));
-  write_all();
-}
+void Link::send(const egress::Head& head, std::string_view payload) { queue_.push_back(egress::frame(head, payload)); }
 
 void Link::write_all() {
+  if (queue_.empty() && !blocked_) return;
   while (!queue_.empty()) {
     const std::string& front = queue_.front();
     if (::send(socket_, front.data(), front.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
@@ -35,7 +34,8 @@ void Link::write_all() {
     }
     queue_.pop_front();
   }
-  watch_.set_events(queue_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
+  blocked_ = !queue_.empty();
+  watch_.set_events(blocked_ ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 void Link::read_all() {

@@ -1,4 +1,4 @@
-// Link: the control socket to the engine. What cannot be sent yet waits in a queue.
+// Link: the control socket to the engine. What is to be sent waits until the loop has nothing else to do.
 #pragma once
 
 #include <deque>
@@ -37,6 +37,7 @@ class Link {
   Handler handler_;
   std::function<void()> on_end_;
   std::deque<std::string> queue_;
+  bool blocked_ = false;  // the socket took no more
   Poller::Watch watch_;
 };
 

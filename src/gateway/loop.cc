@@ -35,6 +35,7 @@ Status Loop::run() {
       ready_.pop_front();
       next.resume();
     }
+    if (last_) last_();
     if (stopped_) break;
     Clock::time_point next_timer = timers_.empty() ? kNever : timers_.begin()->first;
     if (!ready_.empty()) next_timer = Clock::time_point{};  // long past

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -33,6 +34,8 @@ class Loop {
 
   Poller& poller() { return *poller_; }
   void stop() { stopped_ = true; }
+  // What is done once everybody had a turn: waking the engine must not keep a connection from its first bytes.
+  void set_last(std::function<void()> last) { last_ = std::move(last); }
   Status run();
 
   // The waiter sleeps in these places until wake(), or until the deadline.
@@ -66,6 +69,7 @@ class Loop {
   std::unique_ptr<Poller> poller_;
   std::multimap<Clock::time_point, Waiter*> timers_;
   std::deque<std::coroutine_handle<>> ready_;
+  std::function<void()> last_;
   bool stopped_ = false;
 };
 

@@ -51,7 +51,7 @@ TEST(Handshake, ASelfSignedCertificateIsRefused) {
   const Leaf leaf = *authority.leaf_for(kName);
   const Certificate own(X509_dup(leaf.certificate));
   X509_set_issuer_name(own.get(), X509_get_subject_name(own.get()));
-  X509_delete_ext(own.get(), X509_get_ext_by_NID(own.get(), NID_authority_key_identifier, -1));
+  X509_EXTENSION_free(X509_delete_ext(own.get(), X509_get_ext_by_NID(own.get(), NID_authority_key_identifier, -1)));
   ASSERT_NE(X509_sign(own.get(), leaf.key, EVP_sha256()), 0);
   // Read again: a certificate remembers what it was found to be before it was changed.
   unsigned char* der = nullptr;
