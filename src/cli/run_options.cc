@@ -86,6 +86,7 @@ constexpr auto kPolicy = std::to_array<OptionSpec>({
      Times::kMany},
     {"--env", 'e', "NAME=VALUE", "Sets a variable for the guest", {}, Times::kMany},
     {"--pass", 0, "NAME", "Passes a variable of ours, or PREFIX_*", {}, Times::kMany},
+    {"--observe", 0, "WHAT", "What is noticed for the denials in the report: off, calls, files or all", "observe"},
     {"--cwd", 'C', "PATH", "Working directory inside the cell", "cwd"},
 });
 

@@ -19,7 +19,7 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
-enum class ActionKind : std::uint8_t { kAllow, kErrno, kKill };
+enum class ActionKind : std::uint8_t { kAllow, kErrno, kKill, kNotify };
 struct Action {
   ActionKind kind = ActionKind::kErrno;
   std::uint16_t errno_value = 0;
@@ -53,6 +53,18 @@ struct Rule {
 // The table for an architecture's AUDIT_ARCH_* value under the options, sorted by number.
 std::vector<Rule> rules(std::uint32_t audit_arch, const Options& options);
 std::uint32_t native_arch();
+
+// How much of what a guest does is told to whoever watches it. Nothing of it changes what is allowed.
+enum class Watch : std::uint8_t {
+  kNothing,
+  kCalls,  // what the filter denies, and calls by name that change files, execute, connect, bind or signal
+  kFiles,  // and those that open files for reading
+  kAll,    // and those that only look, also from an open directory: every name
+};
+// The same rules, with a notification in place of a denial and of what is watched. Whoever gets it answers with what
+// the plain rules say: that errno, or "go on". What a C library asks only to learn that it is missing (ENOSYS) is no
+// denial and stays as it is.
+std::vector<Rule> watched(std::vector<Rule> rules, Watch watch);
 
 // Unknown numbers and x32 give ENOSYS, another architecture kills.
 std::vector<sock_filter> compile(const std::vector<Rule>& rules, std::uint32_t audit_arch);

@@ -44,6 +44,8 @@ std::uint32_t Action::encoded() const {
       return SECCOMP_RET_ALLOW;
     case ActionKind::kErrno:
       return SECCOMP_RET_ERRNO | errno_value;
+    case ActionKind::kNotify:
+      return SECCOMP_RET_USER_NOTIF;
     case ActionKind::kKill:
       break;
   }

@@ -90,6 +90,8 @@ void probe_system_calls(HostFacts& facts) {
   facts.close_range = error_of(SYS_close_range, ~0u, 0u, 0u) == EINVAL;
   const std::uint32_t action = SECCOMP_RET_KILL_PROCESS;
   facts.seccomp_filter = error_of(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &action) == 0;
+  const std::uint32_t notify = SECCOMP_RET_USER_NOTIF;
+  facts.seccomp_notify = error_of(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &notify) == 0;
   facts.nproc_per_namespace = kernel_at_least(facts.kernel, 5, 14);
 }
 

@@ -52,6 +52,7 @@ struct Cell {
   int disk_fd = -1;  // the host's directory that takes the changes to workspaces
   int landlock_fd = -1;
   int tty_slave = -1;
+  int notifier = -1;           // what the filter tells is read from here; the engine gets it
   int proc_fd = -1;            // the host's /proc, where a step after the pivot needs it
   char parent_path[256] = {};  // the directory that was last worked in, and its descriptor
   int parent_fd = -1;

@@ -37,6 +37,12 @@ void exec_guest(Cell& cell, int32_t index) {
   int fds[4];
   uint32_t count = 0;
   if (receive_message(message, fds, 4, count) != 0 || message.kind != wire::MessageKind::kGo) _exit(125);
+  if (cell.notifier >= 0) {
+    wire::Message watched;
+    memset(&watched, 0, sizeof watched);
+    watched.kind = wire::MessageKind::kWatched;
+    if (int error = send_message(watched, cell.notifier); error != 0) _exit(125);
+  }
   Spec spec;
   if (count < 1) fail_step(index, EPROTO);
   if (int error = Spec::map(fds[0], spec); error != 0) fail_step(index, error);

@@ -187,7 +187,20 @@ int load_filter(Cell& cell, const wire::Step& step) {
   struct sock_fprog program;
   program.len = static_cast<unsigned short>(step.data_size / sizeof(struct sock_filter));
   program.filter = const_cast<struct sock_filter*>(reinterpret_cast<const struct sock_filter*>(cell.spec.data(step)));
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) return errno;
+  if (step.y == 0) {
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) return errno;
+  } else {
+    // Once somebody has read a notification, only a fatal signal ends the wait for the answer: a call that is watched
+    // is not interrupted where it would not be otherwise. Older kernels do without.
+    constexpr unsigned kNewListener = 1u << 3;
+    constexpr unsigned kWaitKillable = 1u << 5;
+    cell.notifier =
+        static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kNewListener | kWaitKillable, &program));
+    if (cell.notifier < 0 && errno == EINVAL) {
+      cell.notifier = static_cast<int>(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kNewListener, &program));
+    }
+    if (cell.notifier < 0) return errno;
+  }
   // unshare with no flags succeeds in every kernel; only a filter refuses it.
   if (syscall(SYS_unshare, 0) != 0 && errno == EPERM) cell.probe |= wire::kProbeFilterHeld;
   return 0;

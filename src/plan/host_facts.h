@@ -77,6 +77,7 @@ struct HostFacts {
   bool proc_mountable = false;      // a fresh procfs with subset=pid could be mounted in a new namespace
   int landlock_abi = 0;             // 0: none
   bool seccomp_filter = false;
+  bool seccomp_notify = false;  // a filter can tell us what it stops
   bool pidfd = false;
   bool clone3 = false;
   bool close_range = false;

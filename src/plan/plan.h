@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "filter/filter.h"
 #include "plan/host_facts.h"
 #include "plan/request.h"
 #include "policy/policy.h"
@@ -48,6 +49,13 @@ struct HostMount {
   std::string path;
   bool writable = false;
   bool operator==(const HostMount&) const = default;
+};
+
+// What a guest may do with a path and what lies below it, in Landlock's words (landlock.h).
+struct Reach {
+  std::string path;
+  std::uint64_t rights = 0;
+  bool operator==(const Reach&) const = default;
 };
 
 // A directory of the host under something that takes the guest's changes.
@@ -113,6 +121,9 @@ struct Plan {
   std::optional<PlannedGateway> gateway;
   bool tty = false;
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
+  std::vector<Reach> reach;     // every path of the view
+  filter::Options filter;       // what the filter was made of
+  filter::Watch watch{};        // what it tells us
   // Directories of the host that the guest writes to: no file system holds the disk limit there, the supervisor does.
   std::vector<std::string> watched;
   bool operator==(const Plan&) const = default;

@@ -25,6 +25,20 @@ bool reserves_address_space(const std::string& program) {
   return false;
 }
 
+filter::Watch watch_of(Observe observe) {
+  switch (observe) {
+    case Observe::kOff:
+      break;
+    case Observe::kCalls:
+      return filter::Watch::kCalls;
+    case Observe::kFiles:
+      return filter::Watch::kFiles;
+    case Observe::kAll:
+      return filter::Watch::kAll;
+  }
+  return filter::Watch::kNothing;
+}
+
 void rlimit(Plan& plan, int resource, std::uint64_t value, Guarantee serves) {
   plan.steps.push_back(
       {.kind = StepKind::kRlimit, .serves = serves, .x = static_cast<std::uint64_t>(resource), .y = value});
@@ -138,11 +152,16 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   options.unix_sockets = plan.tier != Tier::kProcess && plan.grants.empty();
   options.own_ipc = plan.tier != Tier::kProcess;
   options.exec_writable = context.policy.files.exec_writable;
-  const auto program = filter::compile(filter::rules(context.host.arch, options), context.host.arch);
+  plan.filter = options;
+  plan.watch = context.host.seccomp_notify ? watch_of(context.policy.observe) : filter::Watch::kNothing;
+  for (const Step& rule : rules) plan.reach.push_back({rule.a, rule.x});
+  const auto program = filter::compile(filter::watched(filter::rules(context.host.arch, options), plan.watch),
+                                       context.host.arch);
   plan.steps.push_back(
       {.kind = StepKind::kFilter,
        .serves = Guarantee::kSystemCalls,
        .x = program.size(),
+       .y = plan.watch == filter::Watch::kNothing ? 0ull : 1ull,
        .data = std::string(reinterpret_cast<const char*>(program.data()), program.size() * sizeof(sock_filter))});
 }
 

@@ -178,6 +178,9 @@ void store(Policy& policy, Key key, const Value& value) {
     case Key::kBackend:
       policy.backend = word_to<BackendChoice>(key, value);
       return;
+    case Key::kObserve:
+      policy.observe = word_to<Observe>(key, value);
+      return;
     case Key::kTrust:
       policy.trust = word_to<Trust>(key, value);
       return;
@@ -310,6 +313,8 @@ std::optional<Value> load(const Policy& policy, Key key) {
       return from_word(policy.backend);
     case Key::kTrust:
       return from_word(policy.trust);
+    case Key::kObserve:
+      return from_word(policy.observe);
     case Key::kCwd:
       return policy.cwd;
     case Key::kDevelopment:

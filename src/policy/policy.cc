@@ -42,6 +42,20 @@ std::string_view to_string(Trust trust) {
   return "invalid";
 }
 
+std::string_view to_string(Observe observe) {
+  switch (observe) {
+    case Observe::kOff:
+      return "off";
+    case Observe::kCalls:
+      return "calls";
+    case Observe::kFiles:
+      return "files";
+    case Observe::kAll:
+      return "all";
+  }
+  return "invalid";
+}
+
 std::string_view to_string(LimitsMode mode) {
   switch (mode) {
     case LimitsMode::kRequire:

@@ -132,12 +132,22 @@ enum class Weakening : std::uint8_t {
 };
 std::string_view to_string(Weakening);  // "supplementary-groups", "host-network", "no-backend"
 
+// What is noticed of a guest that is denied something; changes nothing for the guest.
+enum class Observe : std::uint8_t {
+  kOff,
+  kCalls,  // denied system calls; files that it would change or execute; connections, signals
+  kFiles,  // and files that it would read
+  kAll,    // and whatever it looks at
+};
+std::string_view to_string(Observe);  // "off", "calls", "files", "all"
+
 struct Policy {
   std::string name = "default";  // preset or file it came from; shown, never decides anything
   Tier tier = Tier::kNamespace;  // the least tier
   BackendChoice backend = BackendChoice::kAuto;
   Trust trust = Trust::kLow;
   std::string cwd = "/work";  // inside the cell
+  Observe observe = Observe::kFiles;
   bool development = false;   // allows backend = "none" (H8)
   bool root_in_cell = false;  // inside uid 0 (CONTAINMENT 21); never a host privilege
   NetMode net = NetMode::kNone;

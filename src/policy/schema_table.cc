@@ -11,6 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kTiers{"process", "namespace", "container", "microvm"};
 constexpr std::array<std::string_view, 4> kBackends{"auto", "native", "bwrap", "none"};
 constexpr std::array<std::string_view, 2> kTrusts{"low", "medium"};
+constexpr std::array<std::string_view, 4> kObserving{"off", "calls", "files", "all"};
 constexpr std::array<std::string_view, 2> kModes{"require", "best-effort"};
 constexpr std::array<std::string_view, 2> kNets{"none", "host"};
 constexpr std::array<std::string_view, 3> kWorkspaceModes{"auto", "overlay", "copy"};
@@ -28,7 +29,7 @@ constexpr std::uint64_t kTebi = 1ULL << 40;
 using enum KeyType;
 using Rule = CeilingRule;
 
-constexpr std::array<KeySpec, 41> kTable{{
+constexpr std::array<KeySpec, 42> kTable{{
     {Key::kVersion, "version", kVersion, Rule::kNone, 1, 1, {}, "1", "Version of the policy format; required"},
     {Key::kExtends,
      "extends",
@@ -44,6 +45,9 @@ constexpr std::array<KeySpec, 41> kTable{{
      "Backend to use; none is no containment at all and for development only"},
     {Key::kTrust, "trust", kWord, Rule::kMost, 0, 0, kTrusts, "\"low\"",
      "How far the code is trusted; low never runs below tier namespace"},
+    {Key::kObserve, "observe", kWord, Rule::kNone, 0, 0, kObserving, "\"files\"",
+     "What is noticed for the report's denials: calls costs nothing where nothing is denied or changed, files also "
+     "sees what cannot be read"},
     {Key::kCwd, "cwd", kPath, Rule::kNone, 0, 0, {}, "\"/work\"", "Working directory inside the cell"},
     {Key::kDevelopment,
      "development",

@@ -16,6 +16,7 @@ enum class Key : std::uint8_t {
   kTier,
   kBackend,
   kTrust,
+  kObserve,
   kCwd,
   kDevelopment,
   kRootInCell,

@@ -93,6 +93,9 @@ void write(JsonWriter& json, const Denial& denial) {
   json.member("what", denial.what);
   json.member("detail", denial.detail);
   json.member("count", denial.count);
+  json.member("program", denial.program);
+  json.member("allow", denial.allow);
+  json.member("never", denial.never);
   json.end_object();
 }
 

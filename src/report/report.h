@@ -80,9 +80,12 @@ struct Usage {
 };
 
 struct Denial {
-  std::string what;  // "limit", "syscall"
-  std::string detail;
+  std::string what;    // "read", "write", "exec", "connect", "socket", "syscall", "signal", "limit"
+  std::string detail;  // path, address, call or key of the policy
   std::uint64_t count = 0;
+  std::string program = {};  // that asked, if it is known
+  std::string allow = {};    // the line of a policy that would have let it through
+  std::string never = {};    // or why none does
   bool operator==(const Denial&) const = default;
 };
 

@@ -220,6 +220,9 @@ void Run::on_control() {
         scratch_ = std::move((*received)->fd);
         copied_at_ = message.amount;
         break;
+      case wire::MessageKind::kWatched:
+        on_watched(std::move((*received)->fd));
+        break;
       case wire::MessageKind::kListener:
         on_listener(message, std::move((*received)->fd));
         break;
@@ -259,6 +262,18 @@ void Run::on_terminal(Fd master) {
     fail_run(ok.error());
     kill_now();
   }
+}
+
+// The guest-to-be, whose word this is, is under the filter already and has yet to become the guest.
+void Run::on_watched(Fd notifier) {
+  if (observer_ || plan_.watch == filter::Watch::kNothing || !started_) return;
+  auto observer = Observer::make(poller_, std::move(notifier), plan_, cell_.process.pid);
+  if (observer) {
+    observer_ = std::move(*observer);
+    return;
+  }
+  fail_run(observer.error());
+  kill_now();
 }
 
 Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) {

@@ -17,6 +17,7 @@
 #include "supervise/control.h"
 #include "supervise/disk_watch.h"
 #include "supervise/look.h"
+#include "supervise/observer.h"
 #include "supervise/pump.h"
 #include "supervise/timeline.h"
 #include "supervise/way_out.h"
@@ -51,6 +52,8 @@ struct RunWiring {
   std::optional<timespec> not_before = {};
   // While files are copied into the cell: bytes so far.
   std::function<void(std::uint64_t bytes)> on_copying = {};
+  // What was seen of the guest, before the report.
+  std::function<void(const std::vector<observe::Sighting>&)> on_seen = {};
   // A step of the plan that failed, and errno; before the report.
   std::function<void(wire::StepKind, int)> on_step_failed = {};
   // Runs with a gateway: what goes out, as it happens. A connection is told when it opens and when it is over.
@@ -105,6 +108,9 @@ class Run {
   void on_ready(int sender, std::uint32_t probe);
   void start_guest();
   void on_terminal(Fd master);
+  void on_watched(Fd notifier);
+  void explain_denials();
+  void deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count);
   void on_failed(int step, int error);
   void on_exited(const wire::Message& message);
   void on_cancel_readable();
@@ -157,6 +163,7 @@ class Run {
   std::unique_ptr<OutputPump> err_pump_;
   std::unique_ptr<InputPump> in_pump_;
   std::unique_ptr<WayOut> way_out_;
+  std::unique_ptr<Observer> observer_;
   std::shared_ptr<Control> control_;  // while it is open
   Fd terminal_;                       // the master of the cell's own pty
   Fd scratch_;

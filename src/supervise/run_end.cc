@@ -127,10 +127,8 @@ void Run::settle_outcome() {
   if (!cause_set_ && ending.signal != 0)
     settle(OutcomeKind::kSignaled, fmt::format("the guest died of signal {}", ending.signal));
   if (!cause_set_) settle(OutcomeKind::kExited, fmt::format("the guest ended with code {}", ending.code));
-  if (counted.forks_refused > 0)
-    report_.denials.push_back({"limit", "limits.pids: fork refused", counted.forks_refused});
-  if (counted.oom_kills > 0)
-    report_.denials.push_back({"limit", "limits.memory: killed for memory", counted.oom_kills});
+  deny_by_limit("limits.pids", "fork refused", counted.forks_refused);
+  deny_by_limit("limits.memory", "killed for memory", counted.oom_kills);
 }
 
 void Run::try_finish() {
@@ -159,6 +157,7 @@ void Run::finish() {
     report_.network = way_out_->record();
     if (!way_out_->complete()) report_.denials.push_back({"gateway", "it ended before it had told everything", 1});
   }
+  explain_denials();
   if (scratch_.valid() && started_ && wiring_.on_scratch) {
     wiring_.on_scratch({std::move(scratch_), std::move(cell_.disk), copied_at_});
   }

@@ -67,7 +67,7 @@ enum class StepKind : uint16_t {
   kLandlock,      // x: handled fs, y: handled net, z: scoped; rules follow
   kLandlockRule,  // a: path, x: allowed access, y: 1 if a missing path is no error, z: 1 if links are refused
   kLandlockRestrict,
-  kFilter,  // data: struct sock_filter[]
+  kFilter,  // data: struct sock_filter[]; y: 1 if it notifies: whoever gets what it tells is sent with kWatched
   kExec,    // the guest-to-be says it is ready and waits for kGo, whose spec has a: file, b: cwd, argv and env
 };
 
@@ -129,6 +129,7 @@ enum class MessageKind : uint32_t {
   kScratchIs,  // init → engine, with the scratch, whose files the engine reads when the guest is gone
   kCopying,    // init → engine: a copy goes on; `amount` bytes so far
   kListener,   // init → engine, with a socket; number: egress::ListenerKind, amount: port, or index of the socket
+  kWatched,    // guest-to-be → engine, after kGo, with what the filter notifies
 };
 
 // What can fail before the first step or beside them.

@@ -1,0 +1,127 @@
+#include "filter/watch.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace cloche::filter {
+namespace {
+
+constexpr std::int8_t kNone = kNoArgument;
+constexpr auto kCalls = std::to_array<WatchedCall>({
+    {"open", Use::kOpen, Watch::kCalls, 0, kNone, 1, kNone, kNone},
+    {"openat", Use::kOpen, Watch::kCalls, 1, 0, 2, kNone, kNone},
+    {"creat", Use::kMake, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"mkdir", Use::kMake, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"mkdirat", Use::kMake, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"mknod", Use::kMake, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"mknodat", Use::kMake, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"symlink", Use::kMake, Watch::kCalls, 1, kNone, kNone, kNone, kNone},
+    {"symlinkat", Use::kMake, Watch::kCalls, 2, 1, kNone, kNone, kNone},
+    {"truncate", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"chmod", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"fchmodat", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"fchmodat2", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"utimensat", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"unlink", Use::kRemove, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"unlinkat", Use::kRemove, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"rmdir", Use::kRemove, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"rename", Use::kRemove, Watch::kCalls, 0, kNone, kNone, 1, kNone},
+    {"renameat", Use::kRemove, Watch::kCalls, 1, 0, kNone, 3, 2},
+    {"renameat2", Use::kRemove, Watch::kCalls, 1, 0, kNone, 3, 2},
+    {"link", Use::kOpen, Watch::kCalls, 0, kNone, kNone, 1, kNone},
+    {"linkat", Use::kOpen, Watch::kCalls, 1, 0, kNone, 3, 2},
+    {"execve", Use::kExecute, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"execveat", Use::kExecute, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"connect", Use::kConnect, Watch::kCalls, 1, kNone, kNone, kNone, kNone},
+    {"bind", Use::kBind, Watch::kCalls, 1, kNone, kNone, kNone, kNone},
+    {"kill", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
+    {"chdir", Use::kEnter, Watch::kFiles, 0, kNone, kNone, kNone, kNone},
+    {"stat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
+    {"lstat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
+    {"newfstatat", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
+    {"statx", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
+    {"access", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
+    {"faccessat", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
+    {"faccessat2", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
+    {"readlink", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
+    {"readlinkat", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
+});
+
+constexpr Action kAllowIt{ActionKind::kAllow, 0};
+constexpr Action kTellIt{ActionKind::kNotify, 0};
+
+// Denied calls of which a user would want to hear. ENOSYS is a question; ENOMEM is about huge pages.
+Action told(const Action& action) {
+  const bool denied = action.kind == ActionKind::kErrno && action.errno_value != ENOSYS && action.errno_value != ENOMEM;
+  return denied ? kTellIt : action;
+}
+
+ArgCheck from_working_directory(std::int8_t place) {
+  constexpr std::uint64_t kHere = 0xffffff9c;  // AT_FDCWD; an int, so 32 bits of it count
+  return {ArgCheck::Op::kEqual, static_cast<std::uint8_t>(place), 32, ~0ull, kHere};
+}
+
+ArgCheck only_reads(std::int8_t flags) {
+  return {ArgCheck::Op::kMaskedEqual, static_cast<std::uint8_t>(flags), 32, kOpensToChange, 0};
+}
+
+// What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that go through whole
+// trees do it from open directories: below kAll nothing is told of those, which are in reach already.
+void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, const WatchedCall& call, Watch watch) {
+  const auto with = [&](std::initializer_list<ArgCheck> more, Action action) {
+    Clause clause{checks, action};
+    clause.all.insert(clause.all.end(), more);
+    out.push_back(std::move(clause));
+  };
+  const bool reads_too = watch >= Watch::kFiles || call.flags == kNoArgument;
+  if (watch == Watch::kAll || (call.place == kNoArgument && reads_too)) {
+    with({}, kTellIt);
+  } else if (call.place == kNoArgument) {
+    with({only_reads(call.flags)}, kAllowIt);
+    with({}, kTellIt);
+  } else {
+    if (!reads_too) with({from_working_directory(call.place), only_reads(call.flags)}, kAllowIt);
+    with({from_working_directory(call.place)}, kTellIt);
+    if (call.place2 != kNoArgument) with({from_working_directory(call.place2)}, kTellIt);
+    with({}, kAllowIt);
+  }
+}
+
+void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
+  std::vector<Clause> clauses;
+  for (Clause& clause : rule.clauses) {
+    if (clause.action == kAllowIt) {
+      add_allowed(clauses, clause.all, call, watch);
+    } else {
+      clauses.push_back(std::move(clause));
+    }
+  }
+  if (rule.action == kAllowIt) {
+    add_allowed(clauses, {}, call, watch);
+    // The last of them asks for nothing: it is the rule's own action.
+    rule.action = clauses.back().action;
+    clauses.pop_back();
+  }
+  rule.clauses = std::move(clauses);
+}
+
+}  // namespace
+
+std::span<const WatchedCall> watched_calls() { return kCalls; }
+
+std::vector<Rule> watched(std::vector<Rule> rules, Watch watch) {
+  if (watch == Watch::kNothing) return rules;
+  for (Rule& rule : rules) {
+    for (Clause& clause : rule.clauses) clause.action = told(clause.action);
+    // By unshare(0) a guest-to-be tries the filter, before anybody listens.
+    if (rule.name == "unshare") rule.clauses.push_back({{{ArgCheck::Op::kEqual, 0, 64, ~0ull, 0}}, rule.action});
+    rule.action = told(rule.action);
+    const auto call = std::ranges::find(kCalls, rule.name, &WatchedCall::name);
+    if (call != kCalls.end() && watch >= call->from) tell_of_allowed(rule, *call, watch);
+  }
+  return rules;
+}
+
+}  // namespace cloche::filter

@@ -1,0 +1,32 @@
+// Which system calls name something that a policy decides on, and where among the arguments: for a filter that tells
+// of them, and for whoever reads what it tells.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "filter/filter.h"
+
+namespace cloche::filter {
+
+enum class Use : std::uint8_t { kOpen, kMake, kChange, kRemove, kExecute, kLook, kEnter, kConnect, kBind, kSignal };
+
+inline constexpr std::int8_t kNoArgument = -1;
+
+struct WatchedCall {
+  std::string_view name;
+  Use use{};
+  Watch from = Watch::kCalls;         // told from here on
+  std::int8_t path = kNoArgument;     // pointer to a name, or to a socket's address
+  std::int8_t place = kNoArgument;    // descriptor of the directory that a relative name starts from
+  std::int8_t flags = kNoArgument;    // of an open
+  std::int8_t path2 = kNoArgument;    // a second name: what a rename or a link makes
+  std::int8_t place2 = kNoArgument;
+};
+std::span<const WatchedCall> watched_calls();
+
+// Of flags of an open: without them it only reads.
+inline constexpr std::uint64_t kOpensToChange = 03 | 0100 | 01000;  // access mode, O_CREAT, O_TRUNC
+
+}  // namespace cloche::filter

@@ -1,0 +1,148 @@
+// A watched filter allows and denies what the plain one does; it only tells of it.
+#include "filter/watch.h"
+
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <string>
+
+#include "filter/interpret.h"
+
+namespace cloche::filter {
+namespace {
+
+constexpr std::uint64_t kHere = 0xffffff9c;  // AT_FDCWD
+constexpr std::uint32_t kArchs[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64};
+constexpr Watch kLevels[] = {Watch::kNothing, Watch::kCalls, Watch::kFiles, Watch::kAll};
+
+std::uint32_t number_of(const std::vector<Rule>& rules, std::string_view name) {
+  const auto rule = std::ranges::find(rules, name, &Rule::name);
+  return rule == rules.end() ? ~0u : rule->number;
+}
+
+// Values that the checks of all rules compare with, and neighbours of them.
+std::vector<std::uint64_t> telling_values(const std::vector<Rule>& rules) {
+  std::set<std::uint64_t> out{0, 1, kHere, 0xdeadbeef00000000 | kHere, ~0ull, 0100, 01, 03};
+  for (const Rule& rule : rules) {
+    for (const Clause& clause : rule.clauses) {
+      for (const ArgCheck& check : clause.all) out.insert({check.value, check.value + 1, check.mask, ~check.mask});
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+// Every verdict of the plain rules stands, or is told; what is told is judged by the plain rules again.
+void expect_same_law(const std::vector<Rule>& plain, const std::vector<Rule>& told, std::uint32_t arch,
+                     const Call& call) {
+  const std::uint32_t before = interpret(plain, arch, call);
+  const std::uint32_t after = interpret(told, arch, call);
+  if (after == before) return;
+  ASSERT_EQ(after, SECCOMP_RET_USER_NOTIF) << "number " << call.number;
+  ASSERT_NE(before, SECCOMP_RET_ERRNO | ENOSYS) << "number " << call.number;
+  ASSERT_NE(before, SECCOMP_RET_KILL_PROCESS) << "number " << call.number;
+}
+
+TEST(FilterWatch, X4_ChangesNoVerdict) {
+  for (const std::uint32_t arch : kArchs) {
+    for (const bool open : {false, true}) {
+      const Options options{open, open, open, open};
+      const auto plain = rules(arch, options);
+      const auto values = telling_values(plain);
+      for (const Watch level : kLevels) {
+        const auto told = watched(plain, level);
+        ASSERT_EQ(told.size(), plain.size());
+        for (const Rule& rule : plain) {
+          Call call{arch, rule.number, {}};
+          expect_same_law(plain, told, arch, call);
+          // One argument at a time, the others being nothing or what most checks ask for.
+          for (const std::uint64_t others : {std::uint64_t{0}, kHere, ~std::uint64_t{0}}) {
+            std::ranges::fill(call.args, others);
+            for (std::uint64_t& argument : call.args) {
+              for (const std::uint64_t value : values) {
+                argument = value;
+                expect_same_law(plain, told, arch, call);
+                if (HasFatalFailure()) return;
+              }
+              argument = others;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FilterWatch, CompilesToWhatTheRulesSay) {
+  for (const std::uint32_t arch : kArchs) {
+    for (const Watch level : kLevels) {
+      const auto told = watched(rules(arch, {}), level);
+      const auto program = compile(told, arch);
+      ASSERT_TRUE(is_loadable(program));
+      const auto values = telling_values(told);
+      for (const Rule& rule : told) {
+        for (std::size_t i = 0; i < 6; ++i) {
+          for (const std::uint64_t value : values) {
+            Call call{arch, rule.number, {}};
+            call.args[0] = kHere;
+            call.args[i] = value;
+            ASSERT_EQ(evaluate(program, call), interpret(told, arch, call)) << rule.name << " " << i << " " << value;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FilterWatch, X4_TellsOfWhatIsDenied) {
+  const std::uint32_t arch = native_arch();
+  const auto told = watched(rules(arch, {}), Watch::kCalls);
+  const auto verdict = [&](std::string_view name, std::initializer_list<std::uint64_t> args) {
+    Call call{arch, number_of(told, name), {}};
+    std::ranges::copy(args, call.args);
+    return interpret(told, arch, call);
+  };
+  EXPECT_EQ(verdict("mount", {}), SECCOMP_RET_USER_NOTIF);
+  EXPECT_EQ(verdict("bpf", {}), SECCOMP_RET_USER_NOTIF);
+  EXPECT_EQ(verdict("socket", {2, 1, 0}), SECCOMP_RET_USER_NOTIF);
+  EXPECT_EQ(verdict("socket", {16, 3, 0}), SECCOMP_RET_USER_NOTIF);
+  EXPECT_EQ(verdict("unshare", {0x10000000}), SECCOMP_RET_USER_NOTIF);
+  // By this one the guest-to-be tries its filter when nobody listens yet.
+  EXPECT_EQ(verdict("unshare", {0}), SECCOMP_RET_ERRNO | EPERM);
+  // Asked by every program to find out that it is missing.
+  EXPECT_EQ(verdict("clone3", {}), SECCOMP_RET_ERRNO | ENOSYS);
+}
+
+TEST(FilterWatch, TellsMoreFromLevelToLevel) {
+  const std::uint32_t arch = native_arch();
+  const auto plain = rules(arch, {});
+  const auto verdict = [&](Watch level, std::string_view name, std::initializer_list<std::uint64_t> args) {
+    Call call{arch, number_of(plain, name), {}};
+    std::ranges::copy(args, call.args);
+    return interpret(watched(plain, level), arch, call) == SECCOMP_RET_USER_NOTIF;
+  };
+  EXPECT_FALSE(verdict(Watch::kNothing, "openat", {kHere, 0, 01}));
+  EXPECT_TRUE(verdict(Watch::kCalls, "openat", {kHere, 0, 01})) << "opens to write";
+  EXPECT_FALSE(verdict(Watch::kCalls, "openat", {kHere, 0, 0})) << "opens to read";
+  EXPECT_TRUE(verdict(Watch::kFiles, "openat", {kHere, 0, 0}));
+  EXPECT_TRUE(verdict(Watch::kFiles, "openat", {0xdeadbeef00000000 | kHere, 0, 0})) << "an int";
+  EXPECT_FALSE(verdict(Watch::kFiles, "openat", {5, 0, 01})) << "from an open directory";
+  EXPECT_TRUE(verdict(Watch::kAll, "openat", {5, 0, 0}));
+  EXPECT_FALSE(verdict(Watch::kFiles, "newfstatat", {kHere}));
+  EXPECT_TRUE(verdict(Watch::kAll, "newfstatat", {kHere}));
+  EXPECT_TRUE(verdict(Watch::kCalls, "execve", {}));
+  EXPECT_TRUE(verdict(Watch::kCalls, "connect", {}));
+  EXPECT_TRUE(verdict(Watch::kCalls, "renameat2", {5, 0, kHere, 0, 0})) << "into a named place";
+  EXPECT_FALSE(verdict(Watch::kAll, "read", {}));
+}
+
+TEST(FilterWatch, EveryWatchedCallIsInTheTable) {
+  const auto plain = rules(AUDIT_ARCH_X86_64, {});
+  for (const WatchedCall& call : watched_calls()) EXPECT_NE(number_of(plain, call.name), ~0u) << call.name;
+}
+
+}  // namespace
+}  // namespace cloche::filter

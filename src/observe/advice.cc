@@ -1,0 +1,162 @@
+#include "observe/advice.h"
+
+#include <linux/audit.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "filter/filter.h"
+#include "policy/check.h"
+#include "policy/key_value.h"
+#include "policy/policy.h"
+
+namespace cloche::observe {
+namespace {
+
+Advice allow(std::string line) { return {std::move(line), {}}; }
+Advice never(std::string reason) { return {{}, std::move(reason)}; }
+
+const char* key_of(Right right) {
+  switch (right) {
+    case Right::kRead:
+      return "files.read";
+    case Right::kWrite:
+      return "files.write";
+    case Right::kExecute:
+      break;
+  }
+  return "files.exec";
+}
+
+std::string family_name(std::uint64_t family) {
+  switch (family) {
+    case AF_UNIX:
+      return "AF_UNIX";
+    case AF_INET:
+      return "AF_INET";
+    case AF_INET6:
+      return "AF_INET6";
+    case AF_NETLINK:
+      return "AF_NETLINK";
+    case AF_PACKET:
+      return "AF_PACKET";
+    case AF_VSOCK:
+      return "AF_VSOCK";
+    case AF_ALG:
+      return "AF_ALG";
+    case AF_BLUETOOTH:
+      return "AF_BLUETOOTH";
+    case AF_CAN:
+      return "AF_CAN";
+    default:
+      return fmt::format("address family {}", family);
+  }
+}
+
+bool is_raw(std::uint64_t type) {
+  constexpr std::uint64_t kTypes = 0xf;
+  return (type & kTypes) == SOCK_RAW || (type & kTypes) == SOCK_PACKET;
+}
+
+CallAdvice advise_family(const Sighting& s, const Plan& plan) {
+  const std::uint64_t family = s.args[0] & 0xffffffff;
+  const bool inet = family == AF_INET || family == AF_INET6;
+  CallAdvice out{"socket", family_name(family), {}};
+  if (is_raw(s.args[1])) {
+    out.detail += ", raw";
+    out.advice = never("raw sockets see and forge traffic of others");
+  } else if (inet && !plan.filter.inet_sockets) {
+    out.advice = allow("net.allow = [\"<host>:<port>\"]");
+  } else if (inet) {
+    out.detail += ", neither TCP nor UDP";
+    out.advice = never("other protocols load modules into the kernel");
+  } else if (family == AF_UNIX && plan.tier == Tier::kProcess) {
+    out.advice = never("tier \"process\" has no sockets; write tier = \"namespace\"");
+  } else if (family == AF_UNIX) {
+    out.advice = never("where a piece of the host's files is granted its sockets would be in reach (files.*, workspace)");
+  } else {
+    out.advice = never("no policy opens this family: it leads into the kernel or to the host");
+  }
+  return out;
+}
+
+// What a guarded call asked for, where its name alone does not say it.
+std::string detail_of(std::string_view name, const Sighting& s) {
+  if (name == "clone") return "clone, with namespaces of its own";
+  if (name == "ioctl") return fmt::format("ioctl {:#x}", s.args[1] & 0xffffffff);
+  if (name == "prctl") return fmt::format("prctl {}", s.args[0] & 0xffffffff);
+  if (name == "fcntl") return fmt::format("fcntl {}", s.args[1] & 0xffffffff);
+  if (name == "memfd_create") return "memfd_create, executable";
+  if (name == "execveat") return "execveat of a descriptor";
+  const bool makes_files = name == "open" || name == "openat" || name == "creat" || name.find("chmod") != name.npos;
+  if (makes_files) return std::string(name) + ", set-user-ID or set-group-ID";
+  return std::string(name);
+}
+
+}  // namespace
+
+std::string quoted(const std::string& text) { return toml_string(text); }
+
+Advice advise_path(const std::string& path, Right right, bool allowed) {
+  if (!allowed) return never("this user may not do that outside of a cell either");
+  Policy policy;
+  auto& list = right == Right::kRead    ? policy.files.read
+               : right == Right::kWrite ? policy.files.write
+                                        : policy.files.exec;
+  list.push_back(path);
+  if (const auto found = find_contradiction(policy)) return never(found->error.message);
+  return allow(fmt::format("{} = [{}]", key_of(right), quoted(path)));
+}
+
+Advice advise_socket(const std::string& path, Tier tier) {
+  if (tier == Tier::kProcess) return never("tier \"process\" reaches no sockets; write tier = \"namespace\"");
+  return allow(fmt::format("sockets.allow = [{}]", quoted(path)));
+}
+
+Advice advise_host(const std::string& host_and_port) {
+  return allow(fmt::format("net.allow = [{}]", quoted(host_and_port)));
+}
+
+Advice advise_denied_host(const std::string& host_and_port, const std::string& reason) {
+  // Anything but a missing rule is a reason of its own, and no rule would help.
+  if (reason.find(" is not in net.allow") == std::string::npos) return never(reason);
+  return advise_host(host_and_port);
+}
+
+Advice advise_method(const Call& call) {
+  const bool is_missing = call.reason.find("does not allow the method") != std::string::npos || call.reason.empty();
+  if (call.method.empty() || !is_missing) return never(call.reason.empty() ? "it is no call" : call.reason);
+  return allow(fmt::format("[[sockets.rules]] path = {}, methods = [{}]", quoted(call.socket), quoted(call.method)));
+}
+
+CallAdvice advise_call(const Sighting& s, const Plan& plan) {
+  const auto rules = filter::rules(filter::native_arch(), plan.filter);
+  const auto rule = std::ranges::find(rules, s.number, &filter::Rule::number);
+  if (rule == rules.end()) return {"syscall", fmt::format("system call {}", s.number), never("it is not known")};
+  if (rule->name == "socket" || rule->name == "socketpair") return advise_family(s, plan);
+  CallAdvice out{"syscall", detail_of(rule->name, s), never(std::string(rule->reason))};
+  if (rule->name == "memfd_create" || rule->name == "execveat") out.advice = allow("files.exec_writable = true");
+  const bool is_ipc = rule->name.starts_with("shm") || rule->name.starts_with("msg") ||
+                      rule->name.starts_with("sem") || rule->name.starts_with("mq_");
+  if (is_ipc && !plan.filter.own_ipc) out.advice = allow("tier = \"namespace\"");
+  return out;
+}
+
+std::string raised_limit(const Plan& plan, const std::string& key) {
+  const Limits& limits = plan.limits;
+  const auto size = [&](Bytes now) { return fmt::format("{} = \"{}\"", key, to_text(Bytes{now.count * 2})); };
+  const auto time = [&](Millis now) { return fmt::format("{} = \"{}\"", key, to_text(Millis{now.count() * 2})); };
+  if (key == "limits.pids") return fmt::format("{} = {}", key, limits.pids * 2);
+  if (key == "limits.inodes") return fmt::format("{} = {}", key, limits.inodes * 2);
+  if (key == "limits.memory") return size(limits.memory);
+  if (key == "limits.disk") return size(limits.disk);
+  if (key == "limits.output") return size(limits.output);
+  if (key == "limits.wall" && plan.wall) return time(*plan.wall);
+  if (key == "limits.cpu_time" && limits.cpu_time) return time(*limits.cpu_time);
+  return {};
+}
+
+}  // namespace cloche::observe

@@ -1,0 +1,34 @@
+// The line of a policy that would let something through, or one sentence that says why no line may.
+#pragma once
+
+#include <string>
+
+#include "observe/explain.h"
+
+namespace cloche::observe {
+
+struct Advice {
+  std::string allow;  // "files.read = [\"/etc/hosts\"]"
+  std::string never;
+};
+
+// `allowed`: the engine's own user may do it.
+Advice advise_path(const std::string& path, Right right, bool allowed);
+Advice advise_socket(const std::string& path, Tier tier);
+Advice advise_host(const std::string& host_and_port);
+// One that the gateway refused for a reason.
+Advice advise_denied_host(const std::string& host_and_port, const std::string& reason);
+Advice advise_method(const Call& call);
+
+// A call that the filter refused: "socket", "AF_NETLINK".
+struct CallAdvice {
+  std::string what;
+  std::string detail;
+  Advice advice;
+};
+CallAdvice advise_call(const Sighting& sighting, const Plan& plan);
+
+// As a string of TOML.
+std::string quoted(const std::string& text);
+
+}  // namespace cloche::observe

@@ -1,0 +1,186 @@
+#include "observe/explain.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "observe/advice.h"
+#include "plan/landlock.h"
+
+namespace cloche::observe {
+namespace {
+
+namespace ll = landlock;
+using filter::Use;
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+// What of a path is needed, and how a person would say it.
+struct Need {
+  Right right{};
+  std::uint64_t rights = 0;
+  const char* word = "";
+};
+
+Need need_of(const Sighting& s) {
+  switch (s.use) {
+    case Use::kOpen:
+      if (s.changes) return {Right::kWrite, ll::kWriteFile, "write"};
+      return {Right::kRead, s.directory ? ll::kReadDir : ll::kReadFile, "read"};
+    case Use::kMake:
+    case Use::kBind:
+      return {Right::kWrite, ll::kMakeReg, "write"};
+    case Use::kChange:
+      return {Right::kWrite, ll::kWriteFile, "write"};
+    case Use::kRemove:
+      return {Right::kWrite, ll::kRemoveFile, "write"};
+    case Use::kExecute:
+      return {Right::kExecute, ll::kExecute, "exec"};
+    default:
+      return {Right::kRead, 0, "read"};  // to look at it takes no right but that it is there
+  }
+}
+
+bool suffices(std::uint64_t rights, const Need& need) { return (rights & need.rights) == need.rights; }
+
+Denial denial_of(std::string what, std::string detail, const Sighting& s, const Advice& advice) {
+  return {std::move(what), std::move(detail), s.count, s.program, advice.allow, advice.never};
+}
+
+std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
+  const Need need = need_of(s);
+  // A file that is there is judged by where it really is.
+  const std::string& place = s.presence == Presence::kThere && !s.real.empty() ? s.real : s.what;
+  const bool held_back = !suffices(rights_to(plan, place), need);
+  // What is not there may be held back all the same: outside of the cell there may be something of that name.
+  const bool hidden = s.presence == Presence::kMissing && need.right != Right::kWrite;
+  if (!held_back && !hidden) return std::nullopt;
+  // A path that is new to the guest: what it makes there needs the folder.
+  const bool makes = s.presence != Presence::kThere && need.right == Right::kWrite;
+  auto found = look(s.what, need.right);
+  if (!found && makes) found = look(folder_of(s.what), need.right);
+  if (!found) return std::nullopt;  // nothing is there, outside either
+  // A name whose links could not be followed in the cell: granted directories are where they are on the host.
+  if (s.presence == Presence::kUnknown && suffices(rights_to(plan, found->real), need)) return std::nullopt;
+  const std::string granted = makes && !found->directory ? folder_of(found->real) : found->real;
+  return denial_of(need.word, s.what, s, advise_path(granted, need.right, found->allowed));
+}
+
+std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, const HostLook& look) {
+  if (s.what.starts_with('@')) {
+    return denial_of("connect", s.what, s, {{}, "abstract sockets of the host are never in reach"});
+  }
+  if (s.what.starts_with('/')) {
+    const auto found = look(s.what, Right::kWrite);
+    if (!found || !found->socket || s.presence == Presence::kThere) return std::nullopt;
+    return denial_of("connect", s.what, s, advise_socket(found->real, plan.tier));
+  }
+  // With a gateway each connection is its business, and in its record; with the host's network nothing is denied.
+  if (plan.gateway || plan.net == NetMode::kHost || s.what.empty()) return std::nullopt;
+  if (s.what.starts_with("127.") || s.what.starts_with("[::1]") || s.what.starts_with("0.0.0.0:")) {
+    return std::nullopt;  // the cell's own: whoever is not there was not denied
+  }
+  return denial_of("connect", s.what, s, advise_host(s.what));
+}
+
+std::optional<Denial> explain_one(const Sighting& s, const Plan& plan, const HostLook& look) {
+  if (s.refused) {
+    const CallAdvice call = advise_call(s, plan);
+    return denial_of(call.what, call.detail, s, call.advice);
+  }
+  if (s.use == Use::kConnect) return explain_connection(s, plan, look);
+  if (s.use == Use::kBind && !s.what.starts_with('/')) return std::nullopt;
+  if (s.use == Use::kSignal) {
+    if (s.presence != Presence::kMissing) return std::nullopt;
+    return denial_of("signal", s.what, s, {{}, "a guest reaches the processes of its own cell only"});
+  }
+  if (!s.what.starts_with('/')) return std::nullopt;
+  return explain_path(s, plan, look);
+}
+
+// Files first: they are what a policy is changed for.
+int rank(const Denial& denial) {
+  constexpr std::string_view kOrder[] = {"read", "write", "exec", "connect", "bind", "socket", "signal", "syscall"};
+  return static_cast<int>(std::ranges::find(kOrder, denial.what) - std::begin(kOrder));
+}
+
+}  // namespace
+
+std::uint64_t rights_to(const Plan& plan, const std::string& path) {
+  std::uint64_t rights = 0;
+  for (const Reach& reach : plan.reach) {
+    const bool covers = path == reach.path || reach.path == "/" ||
+                        (path.size() > reach.path.size() && path.starts_with(reach.path) &&
+                         path[reach.path.size()] == '/');
+    if (covers) rights |= reach.rights;
+  }
+  return rights;
+}
+
+std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan, const HostLook& look) {
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  std::vector<Denial> out;
+  std::uint64_t beyond = 0;
+  for (const Sighting& s : seen) {
+    auto denial = explain_one(s, plan, look);
+    if (!denial) continue;
+    const auto [place, is_new] = known.emplace(std::pair(denial->what, denial->detail), out.size());
+    if (!is_new) {
+      out[place->second].count += denial->count;
+    } else if (out.size() < kMostDenials) {
+      out.push_back(std::move(*denial));
+    } else {
+      known.erase(place);
+      beyond += denial->count;
+    }
+  }
+  // The newest of a kind first: what a guest failed of is mostly the last thing that it was denied.
+  std::ranges::reverse(out);
+  std::ranges::stable_sort(out, {}, rank);
+  if (beyond != 0) out.push_back({"more", "attempts that are not listed one by one", beyond, {}, {}, {}});
+  return out;
+}
+
+std::vector<Denial> explain_network(const NetworkUse& use) {
+  std::map<std::pair<std::string, std::string>, Denial> found;
+  std::vector<std::pair<std::string, std::string>> order;
+  const auto add = [&](std::string detail, std::uint64_t count, const Advice& advice) {
+    const std::pair key("connect", detail);
+    const auto [place, is_new] =
+        found.try_emplace(key, Denial{"connect", std::move(detail), 0, {}, advice.allow, advice.never});
+    place->second.count += count;
+    if (is_new) order.push_back(key);
+  };
+  for (const Connection& c : use.connections) {
+    if (c.verdict != Verdict::kDenied) continue;
+    const std::string host = c.name.empty() ? c.address : c.name;
+    if (c.via == Via::kSocket) {
+      add(host, c.count, {{}, c.reason});
+    } else if (c.port == 0) {
+      add(host + " (its name was asked for)", c.count, advise_host(host + ":<port>"));
+    } else {
+      const bool bare = c.name.empty() && host.find(':') != std::string::npos && !host.starts_with('[');
+      const std::string at = fmt::format("{}:{}", bare ? "[" + host + "]" : host, c.port);
+      add(at, c.count, advise_denied_host(at, c.reason));
+    }
+  }
+  for (const Call& c : use.calls) {
+    if (c.verdict != Verdict::kDenied) continue;
+    add(fmt::format("{} on {}", c.method.empty() ? "a message" : c.method, c.socket), c.count, advise_method(c));
+  }
+  std::vector<Denial> out;
+  for (const auto& key : order) {
+    if (out.size() < kMostDenials) out.push_back(std::move(found.at(key)));
+  }
+  return out;
+}
+
+}  // namespace cloche::observe

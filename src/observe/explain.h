@@ -1,0 +1,40 @@
+// From what was seen to what was denied: which of the attempts the policy stopped, and which line of a policy would have
+// let them through, or why none may. Pure but for the host's files, which are asked for through HostLook.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "observe/sighting.h"
+#include "plan/plan.h"
+#include "report/report.h"
+
+namespace cloche::observe {
+
+enum class Right : std::uint8_t { kRead, kWrite, kExecute };
+
+// A path of the host as the engine's own user finds it.
+struct HostPath {
+  std::string real;  // without links
+  bool directory = false;
+  bool socket = false;
+  bool allowed = false;  // the right that was asked for, to that user
+};
+using HostLook = std::function<std::optional<HostPath>(const std::string& path, Right right)>;
+
+// The rights that a guest of the plan has to a path without links, in Landlock's words.
+std::uint64_t rights_to(const Plan& plan, const std::string& path);
+
+// At most kMostDenials, files first; whatever is beyond them is one line that counts it.
+inline constexpr std::size_t kMostDenials = 256;
+std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan, const HostLook& look);
+
+// What the gateway refused, in the same words.
+std::vector<Denial> explain_network(const NetworkUse& use);
+
+// The line that raises a limit of the plan, by the key's name: "limits.pids = 128".
+std::string raised_limit(const Plan& plan, const std::string& key);
+
+}  // namespace cloche::observe

@@ -1,0 +1,35 @@
+// What was seen of a guest: one kind of attempt, and how often. Made while the guest waits for its system call, so it
+// holds words only; what they mean for a policy is judged when the guest is gone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "filter/watch.h"
+
+namespace cloche::observe {
+
+// Whether the guest could see the path when it asked.
+enum class Presence : std::uint8_t { kUnknown, kThere, kMissing };
+
+struct Sighting {
+  filter::Use use{};
+  bool changes = false;   // an open that may write
+  bool refused = false;   // by the filter; then `number`, `args` and `error` tell
+  std::string what;       // absolute path as the guest named it; address of a socket; the process of a signal
+  std::string real;       // where a path that is there leads to, in the guest's view
+  Presence presence = Presence::kUnknown;
+  bool directory = false;  // it is there and is one
+  std::string program;    // that asked: its name, if it could be read
+  std::uint32_t number = 0;
+  int error = 0;
+  std::array<std::uint64_t, 6> args{};
+  std::uint64_t count = 0;
+  bool operator==(const Sighting&) const = default;
+};
+
+// "/work" and "../etc" make "/etc". No link is followed.
+std::string absolute(const std::string& from, const std::string& path);
+
+}  // namespace cloche::observe

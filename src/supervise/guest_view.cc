@@ -1,0 +1,143 @@
+#include "supervise/guest_view.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+
+namespace cloche::guest_view {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+ssize_t read_memory(pid_t pid, std::uint64_t from, char* to, std::size_t size) {
+  iovec local{to, size};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
+  iovec remote{reinterpret_cast<void*>(from), size};
+  return ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+}
+
+std::string read_link(const std::string& path) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+  return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+std::string inet_text(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address, sizeof v4);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    return fmt::format("{}:{}", text.data(), ntohs(v4.sin_port));
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &address, sizeof v6);
+  ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  return fmt::format("[{}]:{}", text.data(), ntohs(v6.sin6_port));
+}
+
+std::string unix_text(const sockaddr_storage& address, std::size_t size) {
+  sockaddr_un local{};
+  std::memcpy(&local, &address, std::min(size, sizeof local));
+  const std::size_t length = std::min(size, sizeof local) - offsetof(sockaddr_un, sun_path);
+  if (size <= offsetof(sockaddr_un, sun_path)) return {};
+  if (local.sun_path[0] == '\0') return "@" + std::string(local.sun_path + 1, length - 1);
+  return std::string(local.sun_path, ::strnlen(local.sun_path, length));
+}
+
+}  // namespace
+
+std::optional<std::string> read_name(pid_t pid, std::uint64_t address) {
+  std::string out;
+  std::array<char, kPage> piece{};
+  while (out.size() < PATH_MAX) {
+    // Never beyond the page: the next one need not be there.
+    const std::size_t room = std::min<std::size_t>(kPage - address % kPage, out.empty() ? 256 : kPage);
+    const ssize_t got = read_memory(pid, address, piece.data(), room);
+    if (got <= 0) return std::nullopt;
+    const auto* end = static_cast<const char*>(std::memchr(piece.data(), 0, static_cast<std::size_t>(got)));
+    if (end != nullptr) return out.append(piece.data(), static_cast<std::size_t>(end - piece.data()));
+    out.append(piece.data(), static_cast<std::size_t>(got));
+    address += static_cast<std::uint64_t>(got);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> read_address(pid_t pid, std::uint64_t address, std::uint64_t size) {
+  sockaddr_storage out{};
+  const std::size_t wanted = std::min<std::size_t>(size, sizeof out);
+  if (wanted < sizeof out.ss_family) return std::nullopt;
+  const ssize_t got = read_memory(pid, address, reinterpret_cast<char*>(&out), wanted);
+  if (got < 0 || static_cast<std::size_t>(got) != wanted) return std::nullopt;
+  if (out.ss_family == AF_UNIX) return unix_text(out, wanted);
+  if (out.ss_family == AF_INET && wanted >= sizeof(sockaddr_in)) return inet_text(out);
+  if (out.ss_family == AF_INET6 && wanted >= sizeof(sockaddr_in6) - sizeof(std::uint32_t)) return inet_text(out);
+  return std::string();
+}
+
+std::optional<std::string> starting_point(pid_t pid, int place) {
+  const std::string link =
+      place == AT_FDCWD ? fmt::format("/proc/{}/cwd", pid) : fmt::format("/proc/{}/fd/{}", pid, place);
+  std::string path = read_link(link);
+  if (!path.starts_with('/')) return std::nullopt;  // gone, no directory, or a pipe
+  return path;
+}
+
+std::string program_of(pid_t pid) {
+  const std::string path = read_link(fmt::format("/proc/{}/exe", pid));
+  return path.substr(path.rfind('/') + 1);
+}
+
+Seen look(pid_t pid, const std::string& path, Patience patience) {
+  const Fd root(::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) return {};
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  if (patience == Patience::kAtHand) how.resolve |= RESOLVE_CACHED;
+  const Fd found(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  if (!found.valid()) {
+    const bool missing = errno == ENOENT || errno == ENOTDIR;
+    return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
+  }
+  struct stat st{};
+  const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
+  return {observe::Presence::kThere, read_link(fmt::format("/proc/self/fd/{}", found.get())), directory};
+}
+
+bool has_process(pid_t pid, long target) {
+  return ::access(fmt::format("/proc/{}/root/proc/{}", pid, target).c_str(), F_OK) == 0;
+}
+
+bool descends_from(long target, pid_t ancestor) {
+  constexpr int kDeepest = 256;
+  for (int depth = 0; depth < kDeepest && target > 1; ++depth) {
+    if (target == ancestor) return true;
+    const Fd stat(::open(fmt::format("/proc/{}/stat", target).c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 512> text{};
+    if (!stat.valid() || ::read(stat.get(), text.data(), text.size() - 1) <= 0) return false;
+    // "pid (name) state ppid": the name may hold anything, also parentheses.
+    const char* end = std::strrchr(text.data(), ')');
+    if (end == nullptr || std::sscanf(end + 1, " %*c %ld", &target) != 1) return false;
+  }
+  return false;
+}
+
+}  // namespace cloche::guest_view

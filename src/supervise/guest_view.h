@@ -1,0 +1,37 @@
+// A look at a guest that waits for its system call: names in its memory, where relative ones start, and whether it can
+// see a path. It may be gone at any moment, and what it holds is its own word: nothing here decides anything.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "observe/sighting.h"
+
+namespace cloche::guest_view {
+
+// Bytes up to the terminating NUL, at most PATH_MAX.
+std::optional<std::string> read_name(pid_t pid, std::uint64_t address);
+// "/run/x.sock", "@abstract", "192.0.2.1:443", "[2001:db8::1]:443"; empty for other families.
+std::optional<std::string> read_address(pid_t pid, std::uint64_t address, std::uint64_t size);
+
+// The directory that a relative name starts from: a descriptor, or the working directory (AT_FDCWD).
+std::optional<std::string> starting_point(pid_t pid, int place);
+std::string program_of(pid_t pid);  // the file's name, or empty
+
+struct Seen {
+  observe::Presence presence{};
+  std::string real;
+  bool directory = false;
+};
+// kAtHand: never waits for a disk or a server; what is not at hand is unknown.
+enum class Patience : std::uint8_t { kAtHand, kWaits };
+Seen look(pid_t pid, const std::string& absolute_path, Patience patience);
+// Whether the guest's own /proc has this process.
+bool has_process(pid_t pid, long target);
+// Whether `target` descends from `ancestor`; for cells without a table of their own.
+bool descends_from(long target, pid_t ancestor);
+
+}  // namespace cloche::guest_view
