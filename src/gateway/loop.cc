@@ -1,5 +1,6 @@
 #include "gateway/loop.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cloche::gateway {
@@ -35,9 +36,9 @@ Status Loop::run() {
       ready_.pop_front();
       next.resume();
     }
-    if (last_) last_();
+    const Clock::time_point last_again = last_ ? last_() : kNever;
     if (stopped_) break;
-    Clock::time_point next_timer = timers_.empty() ? kNever : timers_.begin()->first;
+    Clock::time_point next_timer = timers_.empty() ? last_again : std::min(timers_.begin()->first, last_again);
     if (!ready_.empty()) next_timer = Clock::time_point{};  // long past
     CLOCHE_TRY(poller_->wait(next_timer));
     const Clock::time_point now = Clock::now();

@@ -34,8 +34,10 @@ class Loop {
 
   Poller& poller() { return *poller_; }
   void stop() { stopped_ = true; }
-  // What is done once everybody had a turn: waking the engine must not keep a connection from its first bytes.
-  void set_last(std::function<void()> last) { last_ = std::move(last); }
+  // What is done once everybody had a turn: waking the engine must not keep a connection from its first bytes. Says when
+  // it wants to be called again at the latest.
+  using Last = std::function<Clock::time_point()>;
+  void set_last(Last last) { last_ = std::move(last); }
   Status run();
 
   // The waiter sleeps in these places until wake(), or until the deadline.
@@ -69,7 +71,7 @@ class Loop {
   std::unique_ptr<Poller> poller_;
   std::multimap<Clock::time_point, Waiter*> timers_;
   std::deque<std::coroutine_handle<>> ready_;
-  std::function<void()> last_;
+  Last last_;
   bool stopped_ = false;
 };
 
