@@ -18,14 +18,18 @@ void Loop::sleep(Waiter& waiter, Clock::time_point deadline) {
   waiter.has_timer = true;
 }
 
-void Loop::wake(Waiter* waiter) {
+void Loop::wake(Waiter* waiter, Turn turn) {
   if (waiter == nullptr) return;
   if (std::exchange(waiter->has_timer, false)) timers_.erase(waiter->timer);
   for (Waiter**& place : waiter->places) {
     if (place != nullptr && *place == waiter) *place = nullptr;
     place = nullptr;
   }
-  ready_.push_back(waiter->handle);
+  if (turn == Turn::kFirst) {
+    ready_.push_front(waiter->handle);
+  } else {
+    ready_.push_back(waiter->handle);
+  }
 }
 
 Status Loop::run() {
