@@ -195,6 +195,19 @@ print(talk(socket.AF_INET, ("1.2.3.4", 443)))
   }
 }
 
+TEST_F(WayOutCell, WhatAListenerTakesIsNotSeenAsAnAttempt) {
+  const Report report = run(plan_for(std::string(kTalk) + R"(
+print(talk(socket.AF_INET, ("1.2.3.4", 443)))
+print(talk(socket.AF_INET6, ("2001:db8::7", 8080)))
+print(talk(socket.AF_INET, ("127.0.0.1", 3128)))
+print(talk(socket.AF_INET, ("127.0.0.1", 53)))
+print(talk(socket.AF_INET6, ("2001:db8::7", 3128)))
+)"));
+  EXPECT_EQ(report.out.tail, "1 ::ffff:1.2.3.4\n1 2001:db8::7\n2 127.0.0.1\n4 127.0.0.1\nConnectionRefusedError\n")
+      << report.err.tail;
+  EXPECT_EQ(gateway_->finish(), (std::set<std::string>{"tcp 3128"}));  // the last one, which nobody took
+}
+
 TEST_F(WayOutCell, TheGuestHoldsNoneOfItAndCannotTakeItsPlace) {
   const Report report = run(plan_for(std::string(kTalk) + R"(
 print(sorted(int(n) for n in os.listdir("/proc/self/fd"))[:4])

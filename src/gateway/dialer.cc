@@ -30,10 +30,13 @@ Task<Result<std::unique_ptr<Stream>>> connect_to(Shared& shared, Flow& flow, con
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const int number = fd.get();
-  // Watched before it is connected: an end that comes at once is an edge, too.
-  const int begun = ::connect(number, where.get(), where.size);
-  if (begun != 0 && errno != EINPROGRESS) co_return fail_errno(errno, "connect", "could not be reached");
-  auto stream = Stream::make(shared.loop, std::move(fd));
+  int begun = ::connect(number, where.get(), where.size);
+  // A place on this machine has answered by now; asking again says so without a turn of the loop.
+  if (begun != 0 && errno == EINPROGRESS) begun = ::connect(number, where.get(), where.size);
+  if (begun != 0 && errno != EALREADY && errno != EINPROGRESS) {
+    co_return fail_errno(errno, "connect", "could not be reached");
+  }
+  auto stream = Stream::make(shared.loop, std::move(fd), Stream::Copies::kNone);
   if (!stream) co_return std::unexpected(std::move(stream).error());
   if (begun != 0) {
     flow.set_server(stream->get());

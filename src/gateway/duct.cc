@@ -27,6 +27,8 @@ Moved Duct::write_raw(std::string_view& bytes) {
   const ssize_t n = ::send(stream_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (n >= 0) {
     bytes.remove_prefix(static_cast<std::size_t>(n));
+    // Took a part: there is no more room, and who waits for news wants to hear when there is.
+    if (!bytes.empty()) stream_.not_writable();
     return Moved::kSome;
   }
   if (errno == EINTR) return Moved::kSome;

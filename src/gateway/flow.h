@@ -27,7 +27,7 @@ class Flow {
 
   void deny(std::string reason);
   void fail(std::string reason);
-  // Allowed, and the other side is there: told at once, its bytes when it is over.
+  // Allowed, and the other side is there: told by itself, its bytes when it is over.
   void allow(std::string reason);
 
   // Whom to end when the grant ends. Streams outlive this, or are taken out.

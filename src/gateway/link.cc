@@ -17,15 +17,30 @@ Result<std::unique_ptr<Link>> Link::make(Loop& loop, int socket, Handler handler
   link->on_end_ = std::move(on_end);
   CLOCHE_TRY(sys::set_nonblocking(socket));
   Link* raw = link.get();
-  loop.set_last([raw] { raw->write_all(); });
+  loop.set_last([raw] { return raw->write_in_time(); });
   CLOCHE_TRY_ASSIGN(link->watch_, loop.poller().watch(socket, EPOLLIN, [raw](std::uint32_t e) { raw->on_events(e); }));
   return link;
 }
 
-void Link::send(const egress::Head& head, std::string_view payload) { queue_.push_back(egress::frame(head, payload)); }
+void Link::send(const egress::Head& head, std::string_view payload) {
+  if (head.kind != egress::Kind::kConnection && head.kind != egress::Kind::kCall) hurry_ = true;
+  queue_.push_back(egress::frame(head, payload));
+}
+
+Clock::time_point Link::write_in_time() {
+  if (queue_.empty()) return kNever;
+  if (!hurry_ && !blocked_ && queue_.size() < kManyRecords) {
+    const Clock::time_point now = Clock::now();
+    if (latest_ == kNever) latest_ = now + kForOthers;
+    if (now < latest_) return latest_;
+  }
+  write_all();
+  return kNever;  // what the socket did not take waits for the socket
+}
 
 void Link::write_all() {
-  if (queue_.empty() && !blocked_) return;
+  hurry_ = false;
+  latest_ = kNever;
   while (!queue_.empty()) {
     const std::string& front = queue_.front();
     if (::send(socket_, front.data(), front.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {

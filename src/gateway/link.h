@@ -1,4 +1,5 @@
-// Link: the control socket to the engine. What is to be sent waits until the loop has nothing else to do.
+// Link: the control socket to the engine. What is to be sent waits until the loop has nothing else to do; records wait
+// a little longer, for others to come along: each time the engine wakes it takes a processor from the guest.
 #pragma once
 
 #include <deque>
@@ -28,16 +29,21 @@ class Link {
 
  private:
   static constexpr std::size_t kFarBehind = 512;
+  static constexpr std::size_t kManyRecords = 64;
+  static constexpr Millis kForOthers{10};
 
   void on_events(std::uint32_t events);
   void read_all();
+  Clock::time_point write_in_time();  // when it is to be called again
   void write_all();
 
   int socket_ = -1;
   Handler handler_;
   std::function<void()> on_end_;
   std::deque<std::string> queue_;
-  bool blocked_ = false;  // the socket took no more
+  bool hurry_ = false;                 // there is more than records in the queue
+  Clock::time_point latest_ = kNever;  // when the oldest record has waited long enough
+  bool blocked_ = false;               // the socket took no more
   Poller::Watch watch_;
 };
 

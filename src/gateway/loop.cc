@@ -1,5 +1,6 @@
 #include "gateway/loop.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cloche::gateway {
@@ -17,14 +18,18 @@ void Loop::sleep(Waiter& waiter, Clock::time_point deadline) {
   waiter.has_timer = true;
 }
 
-void Loop::wake(Waiter* waiter) {
+void Loop::wake(Waiter* waiter, Turn turn) {
   if (waiter == nullptr) return;
   if (std::exchange(waiter->has_timer, false)) timers_.erase(waiter->timer);
   for (Waiter**& place : waiter->places) {
     if (place != nullptr && *place == waiter) *place = nullptr;
     place = nullptr;
   }
-  ready_.push_back(waiter->handle);
+  if (turn == Turn::kFirst) {
+    ready_.push_front(waiter->handle);
+  } else {
+    ready_.push_back(waiter->handle);
+  }
 }
 
 Status Loop::run() {
@@ -35,9 +40,9 @@ Status Loop::run() {
       ready_.pop_front();
       next.resume();
     }
-    if (last_) last_();
+    const Clock::time_point last_again = last_ ? last_() : kNever;
     if (stopped_) break;
-    Clock::time_point next_timer = timers_.empty() ? kNever : timers_.begin()->first;
+    Clock::time_point next_timer = timers_.empty() ? last_again : std::min(timers_.begin()->first, last_again);
     if (!ready_.empty()) next_timer = Clock::time_point{};  // long past
     CLOCHE_TRY(poller_->wait(next_timer));
     const Clock::time_point now = Clock::now();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <coroutine>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -34,13 +35,16 @@ class Loop {
 
   Poller& poller() { return *poller_; }
   void stop() { stopped_ = true; }
-  // What is done once everybody had a turn: waking the engine must not keep a connection from its first bytes.
-  void set_last(std::function<void()> last) { last_ = std::move(last); }
+  // What is done once everybody had a turn: waking the engine must not keep a connection from its first bytes. Says
+  // when it wants to be called again at the latest.
+  using Last = std::function<Clock::time_point()>;
+  void set_last(Last last) { last_ = std::move(last); }
   Status run();
 
   // The waiter sleeps in these places until wake(), or until the deadline.
   void sleep(Waiter& waiter, Clock::time_point deadline);
-  void wake(Waiter* waiter);  // nullptr: nobody waits
+  enum class Turn : std::uint8_t { kNext, kFirst };
+  void wake(Waiter* waiter, Turn turn = Turn::kNext);  // nullptr: nobody waits
 
   // co_await loop.until(t)
   struct Pause {
@@ -69,7 +73,7 @@ class Loop {
   std::unique_ptr<Poller> poller_;
   std::multimap<Clock::time_point, Waiter*> timers_;
   std::deque<std::coroutine_handle<>> ready_;
-  std::function<void()> last_;
+  Last last_;
   bool stopped_ = false;
 };
 

@@ -62,7 +62,7 @@ Task<bool> account(Shared& shared, Flow& flow, Way way, std::size_t bytes) {
   co_return !shared.over;
 }
 
-Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
+Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, Ends& ends) {
   for (int turn = 0;; ++turn) {
     co_await from.readable();
     if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
@@ -81,7 +81,9 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
     if (n < 0 && errno == EINTR) continue;
     if (n == 0) {
       shared.pipes.give(std::move(*pipe));
-      to.end_of_writing();
+      const bool last = --ends.left == 0;
+      co_await shared.loop.others();   // who leaves has time, who comes has not
+      if (!last) to.end_of_writing();  // else both are closed now
       co_return;
     }
     if (n < 0) break;
@@ -100,7 +102,9 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
 }
 
 Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server) {
-  co_await Both(pump(shared, flow, client, server, Way::kOut), pump(shared, flow, server, client, Way::kIn));
+  Ends ends;
+  co_await Both(pump(shared, flow, client, server, Way::kOut, ends),
+                pump(shared, flow, server, client, Way::kIn, ends));
 }
 
 }  // namespace cloche::gateway

@@ -26,8 +26,12 @@ class PipePool {
   std::vector<sys::Pipe> idle_;
 };
 
-// Until the end of `from`, which is passed on, or an error, which ends both.
-Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way);
+struct Ends {
+  int left = 2;
+};
+
+// Until the end of `from`, which is passed on, or an error, which ends both. `ends`: of this connection, both ways.
+Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, Ends& ends);
 // Both ways, until both are over.
 Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server);
 

@@ -110,6 +110,11 @@ void Server::add_listener(egress::ListenerKind kind, std::uint32_t number, Fd fd
 }
 
 Task<void> Server::accept_all(std::unique_ptr<Stream> listener, egress::ListenerKind kind, std::uint32_t number) {
+  listener->put_first();  // who comes waits for the other side, too; those who leave have time
+  if (kind != egress::ListenerKind::kUnix) {
+    const int on = 1;  // of every connection that it takes, too
+    ::setsockopt(listener->fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
   constexpr unsigned kTurns = 16;
   for (unsigned turn = 0;; ++turn) {
     if (turn % kTurns == kTurns - 1) co_await shared_.loop.others();
@@ -131,10 +136,6 @@ Task<void> Server::accept_all(std::unique_ptr<Stream> listener, egress::Listener
       continue;
     }
     if (shared_.over) continue;
-    if (kind != egress::ListenerKind::kUnix) {
-      const int on = 1;
-      ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    }
     switch (kind) {
       case egress::ListenerKind::kProxy:
         start(counted(serve_proxy(shared_, std::move(client))));

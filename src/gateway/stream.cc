@@ -10,24 +10,34 @@ namespace cloche::gateway {
 namespace {
 // A peer that is always ready must not keep the loop from the others, and from the engine.
 constexpr unsigned kTurns = 16;
+constexpr std::uint32_t kToRead = EPOLLIN | EPOLLRDHUP | EPOLLET;
 }  // namespace
 
-Result<std::unique_ptr<Stream>> Stream::make(Loop& loop, Fd fd) {
-  std::unique_ptr<Stream> stream(new Stream(loop, std::move(fd)));
+Result<std::unique_ptr<Stream>> Stream::make(Loop& loop, Fd fd, Copies copies) {
+  std::unique_ptr<Stream> stream(new Stream(loop, std::move(fd), copies));
   Stream* raw = stream.get();
-  CLOCHE_TRY_ASSIGN(stream->watch_, loop.poller().watch(raw->fd(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-                                                        [raw](std::uint32_t events) {
-                                                          const bool ended = (events & (EPOLLERR | EPOLLHUP)) != 0;
-                                                          if (ended || (events & (EPOLLIN | EPOLLRDHUP)) != 0) {
-                                                            raw->readable_ = true;
-                                                            raw->loop_.wake(raw->reader_);
-                                                          }
-                                                          if (ended || (events & EPOLLOUT) != 0) {
-                                                            raw->writable_ = true;
-                                                            raw->loop_.wake(raw->writer_);
-                                                          }
-                                                        }));
+  CLOCHE_TRY_ASSIGN(stream->watch_, loop.poller().watch(raw->fd(), kToRead, [raw](std::uint32_t events) {
+    const bool ended = (events & (EPOLLERR | EPOLLHUP)) != 0;
+    if (ended || (events & (EPOLLIN | EPOLLRDHUP)) != 0) {
+      raw->readable_ = true;
+      raw->loop_.wake(raw->reader_, raw->turn_);
+    }
+    if (ended || (events & EPOLLOUT) != 0) {
+      raw->writable_ = true;
+      raw->loop_.wake(raw->writer_);
+    }
+  }));
   return stream;
+}
+
+Stream::~Stream() {
+  if (copies_ == Copies::kNone) watch_.leave_to_close();
+}
+
+// Asking anew makes the kernel look at once: room that came meanwhile is not missed.
+void Stream::not_writable() {
+  writable_ = false;
+  watch_.set_events(kToRead | EPOLLOUT);
 }
 
 void Stream::shut_down() {
@@ -69,7 +79,7 @@ Task<int> Stream::write_all(std::string_view bytes, Clock::time_point deadline) 
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) co_return errno;
-    writable_ = false;
+    not_writable();
     const bool in_time = co_await writable(deadline);
     if (!in_time) co_return ETIMEDOUT;
   }

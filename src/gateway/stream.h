@@ -1,5 +1,6 @@
 // Stream: one non-blocking socket in the loop. Edge-triggered: what the kernel said is remembered until a call says
-// EAGAIN, so that a busy connection costs no call of epoll.
+// EAGAIN, so that a busy connection costs no call of epoll. Room to write is asked for from the first time there was
+// none: most connections never fill their buffers, and each word of room would wake the loop.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,21 @@ namespace cloche::gateway {
 
 class Stream {
  public:
-  static Result<std::unique_ptr<Stream>> make(Loop& loop, Fd fd);
+  // Whether another process may have, or have had a moment ago, a copy of the descriptor.
+  enum class Copies : std::uint8_t { kMaybe, kNone };
+
+  static Result<std::unique_ptr<Stream>> make(Loop& loop, Fd fd, Copies copies = Copies::kMaybe);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream() = default;
+  ~Stream();
 
   int fd() const { return fd_.get(); }
   bool is_readable() const { return readable_; }
   bool is_writable() const { return writable_; }
   void not_readable() { readable_ = false; }
-  void not_writable() { writable_ = false; }
+  void not_writable();
+  // Whoever waits for something to read goes before all others.
+  void put_first() { turn_ = Loop::Turn::kFirst; }
   // Ends both directions; whoever waits is woken and sees the end.
   void shut_down();
   // The other side gets a reset instead of an orderly end.
@@ -96,10 +102,12 @@ class Stream {
   Task<int> write_all(std::string_view bytes, Clock::time_point deadline = kNever);
 
  private:
-  Stream(Loop& loop, Fd fd) : loop_(loop), fd_(std::move(fd)) {}
+  Stream(Loop& loop, Fd fd, Copies copies) : loop_(loop), fd_(std::move(fd)), copies_(copies) {}
 
   Loop& loop_;
   Fd fd_;
+  Copies copies_;
+  Loop::Turn turn_ = Loop::Turn::kNext;
   bool readable_ = true;
   bool writable_ = true;
   unsigned unbroken_ = 0;  // reads and writes that did not have to wait

@@ -235,8 +235,9 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
 
 Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
   const SecretVault& secrets = shared.vault.state_->secrets;
+  Ends ends;
   co_await Both(pump_scanned(shared, flow, client, server, SecretScan(secrets), std::move(early)),
-                pump(shared, flow, server, client, Way::kIn));
+                pump(shared, flow, server, client, Way::kIn, ends));
 }
 
 }  // namespace cloche::gateway

@@ -151,7 +151,10 @@ enum Place : int {
   kTcp6 = 22,
   kUdp6 = 25,
   kKeep = 27,
-  kDrop = 28
+  kDrop = 28,
+  kPort4 = 29,
+  kPort6 = 31,
+  kPorts = 32
 };
 
 constexpr struct sock_filter load(uint16_t size, uint16_t mode, uint32_t offset) {
@@ -179,7 +182,7 @@ constexpr struct sock_filter kAttempts[] = {
     jump(9, BPF_JEQ, IPPROTO_UDP, kUdp4, kDrop),
     load(BPF_B, BPF_IND, 13),  // kTcp4: flags
     mask(kSynAck),
-    jump(12, BPF_JEQ, kSyn, kKeep, kDrop),
+    jump(12, BPF_JEQ, kSyn, kPort4, kDrop),
     load(BPF_H, BPF_IND, 2),  // kUdp4: where to
     jump(14, BPF_JEQ, kDnsPort, kDrop, 15),
     load(BPF_H, BPF_IND, 0),
@@ -191,19 +194,62 @@ constexpr struct sock_filter kAttempts[] = {
     jump(21, BPF_JEQ, IPPROTO_UDP, kUdp6, kDrop),
     load(BPF_B, BPF_ABS, 40 + 13),  // kTcp6
     mask(kSynAck),
-    jump(24, BPF_JEQ, kSyn, kKeep, kDrop),
+    jump(24, BPF_JEQ, kSyn, kPort6, kDrop),
     load(BPF_H, BPF_ABS, 40 + 2),  // kUdp6
     jump(26, BPF_JEQ, kDnsPort, kDrop, kKeep),
     give(kSnap),
     give(0),
+    load(BPF_H, BPF_IND, 2),  // kPort4: where to
+    {BPF_JMP | BPF_JA, 0, 0, kPorts - kPort6},
+    load(BPF_H, BPF_ABS, 40 + 2),  // kPort6
 };
-static_assert(sizeof kAttempts / sizeof kAttempts[0] == kDrop + 1);
+static_assert(sizeof kAttempts / sizeof kAttempts[0] == kPorts);
+
+// What goes on at kPorts: an opening that a listener takes is told by who accepts it, and would wake the gateway for
+// nothing. One that there is no room for here wakes it.
+struct Attempts {
+  struct sock_filter code[kPorts + 2 * 160];
+  size_t size;
+};
+
+void add(Attempts& attempts, struct sock_filter one) { attempts.code[attempts.size++] = one; }
+
+// Drops what goes to a port with such a listener; the port is in the accumulator.
+void drop_taken(const Cell& cell, Attempts& attempts, bool (*is_such)(uint64_t kind)) {
+  constexpr size_t kSpare = 16;  // for what follows
+  constexpr size_t kMost = sizeof attempts.code / sizeof attempts.code[0] - kSpare;
+  for (uint32_t i = 0; i < cell.spec.header().step_count && attempts.size < kMost; ++i) {
+    const wire::Step& step = cell.spec.step(i);
+    if (step.kind != wire::StepKind::kListen || !is_such(step.x)) continue;
+    add(attempts, {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, static_cast<uint32_t>(step.y)});
+    add(attempts, give(0));
+  }
+}
+
+void make_attempts(const Cell& cell, Attempts& attempts) {
+  memcpy(attempts.code, kAttempts, sizeof kAttempts);
+  attempts.size = kPorts;
+  drop_taken(cell, attempts, [](uint64_t kind) { return kind == kPort; });
+  // The others listen at 127.0.0.1 alone.
+  add(attempts, load(BPF_B, BPF_ABS, 0));
+  add(attempts, mask(0xf0));
+  add(attempts, {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0x40});
+  add(attempts, give(kSnap));
+  add(attempts, load(BPF_W, BPF_ABS, 16));
+  add(attempts, {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, INADDR_LOOPBACK});
+  add(attempts, give(kSnap));
+  add(attempts, load(BPF_H, BPF_IND, 2));
+  drop_taken(cell, attempts, [](uint64_t kind) { return kind == kProxy || kind == kDnsStream; });
+  add(attempts, give(kSnap));
+}
 
 // The filter is on before there is anything to see.
-int watch_packets() {
+int watch_packets(const Cell& cell) {
   int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return errno;
-  struct sock_fprog program = {sizeof kAttempts / sizeof kAttempts[0], const_cast<struct sock_filter*>(kAttempts)};
+  Attempts attempts;
+  make_attempts(cell, attempts);
+  struct sock_fprog program = {static_cast<uint16_t>(attempts.size), attempts.code};
   const int on = 1;
   struct sockaddr_ll address;
   memset(&address, 0, sizeof address);
@@ -263,7 +309,7 @@ int run_way_out_step(Cell& cell, const wire::Step& step) {
     case wire::StepKind::kListen:
       return listen_on(step);
     case wire::StepKind::kPackets:
-      return watch_packets();
+      return watch_packets(cell);
     case wire::StepKind::kListenUnix:
       return listen_unix(cell, step);
     default:

@@ -23,6 +23,11 @@ Poller::Watch& Poller::Watch::operator=(Watch&& other) noexcept {
 void Poller::Watch::reset() {
   if (!slot_) return;
   ::epoll_ctl(poller_->epoll_.get(), EPOLL_CTL_DEL, slot_->fd, nullptr);
+  leave_to_close();
+}
+
+void Poller::Watch::leave_to_close() {
+  if (!slot_) return;
   slot_->events = 0;
   slot_->fd = -1;
   poller_->ended_.push_back(std::move(slot_));

@@ -26,6 +26,9 @@ class Poller {
     ~Watch() { reset(); }
     bool active() const { return slot_ != nullptr; }
     void reset();
+    // As reset(), for a descriptor that is closed before anybody waits again, and of whose file there is no copy in any
+    // process: the kernel takes it out by itself then.
+    void leave_to_close();
     void set_events(std::uint32_t events);
 
    private:

@@ -56,6 +56,25 @@ TEST(Poller, AWatchEndedInAnothersHandlerOfTheSameRoundIsNotCalled) {
   EXPECT_EQ(calls, 7);
 }
 
+TEST(Poller, AWatchLeftToTheCloseIsOverWithIt) {
+  auto poller = make();
+  int calls = 0;
+  Fd ready = ready_event();
+  auto watch = poller->watch(ready.get(), EPOLLIN, [&](std::uint32_t) { ++calls; });
+  ASSERT_TRUE(watch);
+  watch->leave_to_close();
+  EXPECT_FALSE(watch->active());
+  ready = Fd();
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  EXPECT_EQ(calls, 0);
+  // The number is free for another one.
+  Fd next = ready_event();
+  auto again = poller->watch(next.get(), EPOLLIN, [&](std::uint32_t) { ++calls; });
+  ASSERT_TRUE(again);
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Poller, AHandlerMayEndItsOwnWatchAndGoOn) {
   auto poller = make();
   Fd event = ready_event();
