@@ -55,6 +55,11 @@ constexpr auto kReportExamples = std::to_array<Text>({
     "cloche run --report report.json script.py; cloche report show report.json",
     "cloche run script.py; cloche report show last",
 });
+constexpr auto kWhyUsages = std::to_array<Text>({"why [options] [RUN|FILE]"});
+constexpr auto kWhyExamples = std::to_array<Text>({
+    "cloche run script.py; cloche why            # of the run that was started last",
+    "cloche why 3f2a --json",
+});
 constexpr auto kKeeperUsages = std::to_array<Text>(
     {"keeper start [--blank N] [--parked N] [--idle DURATION]", "keeper status [--json]", "keeper stop"});
 constexpr auto kKeeperExamples = std::to_array<Text>({
@@ -195,6 +200,12 @@ constexpr Text kGrantText =
     "may ask. RUN is an id, the beginning of one, or last.\n"
     "Exit code: 0 granted; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, or "
     "the grant is refused.";
+constexpr Text kWhyText =
+    "Lists what the run asked for and was denied: files, connections, sockets, system calls, signals, limits; how "
+    "often, by which program, and the line of a policy that would allow it, or why no policy may. What is noticed is "
+    "the policy's `observe`: files (the default), calls, all or off; docs/denials.md says what can be seen on which "
+    "kernel. RUN is an id, the beginning of one, or last; a file that `run --report` wrote will do, too.\n"
+    "Exit code: 0 shown, also when nothing was denied; 1 no such run; 2 wrong command line.";
 constexpr Text kRevokeText =
     "Takes back what a run was granted, by its policy or by `grant`, in the same words. What is open is closed: "
     "connections, tunnels, sockets, and connections that a secret went into. It can be granted again.\n"
@@ -211,6 +222,7 @@ struct Book {
   std::array<Section, 1> doctor{{{"Options", kDoctorOptions}}};
   std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
+  std::array<Section, 1> why{{{"Options", kWhyCommandOptions}}};
   std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
   std::array<Section, 1> outputs{{{"Options", kOutputsOptions}}};
   std::array<Section, 1> ps{{{"Options", kPsOptions}}};
@@ -221,7 +233,7 @@ struct Book {
   std::array<Section, 1> artifacts{{{"Options", kArtifactsOptions}}};
   std::array<Section, 1> grant{{{"Options", kGrantOptions}}};
   std::array<Section, 1> revoke{{{"Options", kRevokeOptions}}};
-  std::array<Command, 16> commands{{
+  std::array<Command, 17> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
@@ -236,6 +248,8 @@ struct Book {
        "Renders a report that `run --report` or `run --json` wrote, or that of a recorded run: its id, the beginning "
        "of one, or last.",
        report, kReportExamples, report_command},
+      {"why", "show what a run was denied, and what would allow it", kWhyUsages, kWhyText, why, kWhyExamples,
+       why_command},
       {"keeper", "keep cells ready, so that runs start faster", kKeeperUsages,
        "A keeper is a small resident process of your own user that prepares cells ahead; `cloche run` uses a running "
        "one by itself and starts none. Each cell serves one run. It holds what a run holds, under the same limits, and "
