@@ -1,9 +1,11 @@
 #include "gateway/scrub_response.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <utility>
 
-#include "gateway/secret_text.h"
+#include "base/wipe.h"
 
 namespace cloche::gateway {
 namespace {
