@@ -11,7 +11,7 @@ OTHER = "other.example.org"
 PORT = 7000
 CUT = 14  # a value in two pieces
 PAUSE = 1  # in seconds; longer than anything is held back in
-ECHOES, AT_ONCE = 40000, 100_000
+ECHOES, AT_ONCE = 200_000, 500_000  # more than all buffers on the way hold
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
 
