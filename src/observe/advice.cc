@@ -107,7 +107,7 @@ Advice advise_path(const std::string& path, Right right, bool allowed) {
                : right == Right::kWrite ? policy.files.write
                                         : policy.files.exec;
   list.push_back(path);
-  if (const auto found = find_contradiction(policy)) return never(found->error.message);
+  if (const Status fits = check(policy, {}); !fits) return never(fits.error().message);
   return allow(fmt::format("{} = [{}]", key_of(right), quoted(path)));
 }
 
