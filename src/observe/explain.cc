@@ -73,9 +73,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   if (s.presence == Presence::kUnknown && suffices(rights_to(plan, found->real), need)) return std::nullopt;
   // The host's /proc has another "self".
   const bool is_proc = s.what.starts_with("/proc/");
-  const std::string granted = is_proc                      ? s.what
-                              : makes && !found->directory ? folder_of(found->real)
-                                                           : found->real;
+  const std::string granted = is_proc ? s.what : makes && !found->directory ? folder_of(found->real) : found->real;
   return denial_of(need.word, s.what, s, advise_path(granted, need.right, found->allowed));
 }
 
@@ -135,9 +133,9 @@ int rank(const Denial& denial) {
 std::uint64_t rights_to(const Plan& plan, const std::string& path) {
   std::uint64_t rights = 0;
   for (const Reach& reach : plan.reach) {
-    const bool covers = path == reach.path || reach.path == "/" ||
-                        (path.size() > reach.path.size() && path.starts_with(reach.path) &&
-                         path[reach.path.size()] == '/');
+    const bool covers =
+        path == reach.path || reach.path == "/" ||
+        (path.size() > reach.path.size() && path.starts_with(reach.path) && path[reach.path.size()] == '/');
     if (covers) rights |= reach.rights;
   }
   return rights;

@@ -70,9 +70,9 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
   for (const Denial& denial : report.denials) {
     out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
                        printable(denial.detail));
-    out += paint(fmt::format("  {}{}\n", times(denial.count),
-                             denial.program.empty() ? "" : ", by " + printable(denial.program)),
-                 Hue::kDim, options.colour);
+    out += paint(
+        fmt::format("  {}{}\n", times(denial.count), denial.program.empty() ? "" : ", by " + printable(denial.program)),
+        Hue::kDim, options.colour);
     if (!denial.allow.empty()) {
       out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour), printable(denial.allow));
     }
