@@ -76,6 +76,7 @@ std::string name_of_call(const __ptrace_syscall_info& info) {
     case SYS_fcntl:
     case SYS_ioctl:
     case SYS_fsconfig:
+    case SYS_epoll_ctl:
       return name + "/" + std::to_string(info.entry.args[1]);
     case SYS_prctl:
     case SYS_keyctl:

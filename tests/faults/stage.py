@@ -30,6 +30,8 @@ RECORD = (r".*/state", r".*/state/(book(-.*)?|gc\.lock(\.pid)?|runs|live)", r".*
 BY_DESIGN = (
     # A container that hides or forbids /proc/sys has the host's counters (StepKind::kSysctl).
     (("init:open:", "init:write:", "plain-init:open:", "plain-init:write:"), ("ENOENT", "EACCES", "EPERM"), "try inotify"),
+    # A file that is gone or closed to the user when the workspace is copied is not in the copy.
+    (("init:openat:",), ("ENOENT", "EACCES"), ("try read /var/tmp/", "try write /var/tmp/")),
     # Mounted if it exists.
     (("init:open_tree:",), ("ENOENT",), "mount /etc/"),
     # Where a grant cannot be mapped to the guest's uid, the guest has the rights of a stranger there.
@@ -117,6 +119,14 @@ class Ended:
         return normal_step(self.report["outcome"]["step"]) if self.report else ""
 
 
+# Room for what the guest writes. What is copied in is added where it can be measured: there may be less, but not more.
+ROOM = re.compile(r"\bsize=(\d+)k,nr_inodes=(\d+)")
+
+
+def most_room(text):
+    return [max((int(found[i]) for found in ROOM.findall(text)), default=0) for i in range(2)]
+
+
 def normal(text):
     """The guest's state without what differs from run to run."""
     namespaces = {os.readlink(f"/proc/self/ns/{name}") for name in os.listdir("/proc/self/ns")}
@@ -134,6 +144,7 @@ def normal(text):
             line = re.sub(r"\d{2,}", "N", line)
         line = re.sub(r"cloche-[a-z0-9]{8,}", "cloche-ID", line)
         line = re.sub(r"/proc/self/fd/\d+", "/proc/self/fd/N", line)
+        line = ROOM.sub("ROOM", line)
         line = re.sub(r"/bindfile\w{6}", "/bindfileNAME", line)  # bwrap's
         line = re.sub(r"\b1[89]\d{8}\b", "UID", line)  # given by process
         out.append(line)
@@ -245,6 +256,8 @@ class Stage:
                     (("lost", self.state_lines, lines), ("new", lines, self.state_lines))
                     for line in these if line not in those and not by_design(ended.what, line)
                     and not (blind and line.startswith(NO_PROC))]
+        if any(now > usual for now, usual in zip(most_room(ended.out), most_room(self.baseline.out), strict=True)):
+            out.append(f"guest: more room than without the fault: {most_room(ended.out)}")
         if ended.code == GUEST_CODE and ended.report is None:
             out.append("no report")
         if ended.report and self.standings(ended) != self.receipt:
@@ -259,7 +272,9 @@ class Stage:
             return [f"ended with {ended.code}: {ended.err!r}"]
         out = []
         lines = [line for line in ended.err.splitlines() if line]
-        if len(lines) != 1 or not lines[0].startswith("cloche: "):
+        # What became of network and workspaces is told on lines of their own.
+        rest = [line for line in lines[1:] if not re.match(r"cloche: (network|workspace|cloche diff|denied)\b", line)]
+        if not lines or rest or not lines[0].startswith("cloche: "):
             out.append(f"not one sentence: {ended.err!r}")
         if ended.report is not None:
             outcome = ended.report["outcome"]
