@@ -21,7 +21,7 @@ SAMPLE = 5 if SANITIZED else 40 if ORDINARY else 12  # runs for each configurati
 
 
 # What a sanitizer does for itself, and does not cope without.
-OF_SANITIZERS = {"mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "pipe2", "pipe", "sigaltstack"}
+OF_SANITIZERS = {"mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "pipe2", "pipe", "write", "sigaltstack"}
 
 
 def calls_of(stage):

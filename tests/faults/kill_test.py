@@ -17,7 +17,7 @@ import time
 from ground import CLOCHE, HOME, HOST, LIMITS, Leftovers, PLACE, SANITIZED, SETTINGS
 
 TIMEOUT = 60
-ROUNDS = SETTINGS["rounds"] or (500 if SETTINGS["all"] else 10 if SANITIZED else 30)
+ROUNDS = SETTINGS["rounds"] or (500 if SETTINGS["all"] else 8 if SANITIZED else 30)
 BATCH = 25
 # What a killed engine may leave: its record, until the next collection.
 RECORD = (r".*/state", r".*/state/(book(-.*)?|gc\.lock(\.pid)?|runs|live)", r".*/state/(runs|live)/.*", r".*/tree(/.*)?")
