@@ -1,6 +1,7 @@
 """One run under the injector: how it is started, what it printed, and what is wrong with how it ended."""
 import contextlib
 import errno
+import glob
 import json
 import os
 import pty
@@ -32,6 +33,8 @@ BY_DESIGN = (
     (("init:open:", "init:write:", "plain-init:open:", "plain-init:write:"), ("ENOENT", "EACCES", "EPERM"), "try inotify"),
     # A file that is gone or closed to the user when the workspace is copied is not in the copy.
     (("init:openat:",), ("ENOENT", "EACCES"), ("try read /var/tmp/", "try write /var/tmp/")),
+    # A rule for a path that may be missing.
+    (("guest:openat2:",), ("ENOENT",), "try read /etc/"),
     # Mounted if it exists.
     (("init:open_tree:",), ("ENOENT",), "mount /etc/"),
     # Where a grant cannot be mapped to the guest's uid, the guest has the rights of a stranger there.
@@ -208,7 +211,8 @@ class Stage:
         self.runs += 1
         if self.runs % 40 == 0:  # or looking into every corner takes longer and longer
             shutil.rmtree(self.state, ignore_errors=True)
-        for path in (self.report, self.calls):
+        stale = glob.glob(f"{glob.escape(self.folder)}/.report.json.*")  # that a fault kept from being removed
+        for path in (self.report, self.calls, *stale):
             if os.path.exists(path):
                 os.remove(path)
         with self.stdin() as stdin:
