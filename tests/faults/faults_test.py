@@ -82,6 +82,10 @@ class Campaign:
                 first = at
             else:
                 last = (first + last) // 2 - 1
+        # A fault that came too late or was coped with can mislead: one after the other, then.
+        for role, call, nth in calls:
+            if order.get(self.inject(stage, role, call, nth, errnos_of(call)[0])) == target:
+                return
 
     def look_for_steps(self, stage, calls, steps):
         """Of each kind of step that no failure has named yet, the first one."""
