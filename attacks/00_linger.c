@@ -1,5 +1,7 @@
 // Stays alive with the descendants that are hardest to kill, until it is killed or its own alarm ends it. Probes from
 // outside find every process of it by the token on its command line. Usage: 00_linger TOKEN [idle|tree|spin|orphan]
+//
+// attack: none; the probes of tests/security look at it from outside
 #include "victim.h"
 
 static void stay(void) {

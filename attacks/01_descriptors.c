@@ -1,4 +1,6 @@
 // 1. Descriptors 3 and up are closed in the guest.
+//
+// attack: C inherited-descriptors | tries to use a descriptor that its caller left open
 #include "victim.h"
 
 int main(void) {

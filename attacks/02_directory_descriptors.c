@@ -1,4 +1,6 @@
 // 2. No open directory descriptor reaches the guest; its cwd lies inside the new root.
+//
+// attack: E directory-descriptors | tries to climb out by an open directory
 #include "victim.h"
 
 int main(void) {

@@ -1,4 +1,8 @@
 // 3. stdio is never the host's terminal; a pty, when asked for, is the cell's own.
+//
+// attack: D host-terminal | options: --stdin | bait: --tty | tries to read and write the caller's terminal
+// attack: D own-terminal | args: own-pty | options: --tty | bait: --tty | no-process: a terminal of its own needs a
+//     devpts of its own; tier 0 refuses --tty | tries to find the caller's terminal behind a terminal of its own
 #include <sys/ioctl.h>
 #include <termios.h>
 

@@ -1,4 +1,6 @@
 // 4. The engine's own binary cannot be reopened for writing through /proc (runc CVE-2019-5736).
+//
+// attack: E overwrite-engine | process-args: engine | tries to overwrite the engine's own program through /proc
 #include "victim.h"
 
 // "Text file busy" only lasts as long as the process: what counts is whether the mount, the mode or Landlock forbids

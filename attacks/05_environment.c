@@ -1,4 +1,6 @@
 // 5. The environment is built from an allowlist; loader and interpreter hooks are dropped.
+//
+// attack: C foreign-variables | looks for variables that nobody passed on purpose
 #include "victim.h"
 
 extern char** environ;
@@ -6,7 +8,7 @@ extern char** environ;
 int main(void) {
   victim_begin();
   static const char* const allowed[] = {"PATH",    "HOME",   "LC_CTYPE", "LC_ALL", "USER", "LOGNAME",
-                                        "SHELL",   "TMPDIR", "TERM", "PWD",    "TZ",   "XDG_RUNTIME_DIR",
+                                        "SHELL",   "TMPDIR", "TERM",     "PWD",    "TZ",   "XDG_RUNTIME_DIR",
                                         "HOSTNAME"};
   static const char* const prefixes[] = {"BAIT_", "CLOCHE_"};
   for (char** entry = environ; *entry != NULL; ++entry) {

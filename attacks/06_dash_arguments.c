@@ -1,4 +1,7 @@
 // 6. An argument that begins with "-" cannot become an option of the engine or of a backend.
+//
+// attack: E dash-arguments | args: --help --tier process - -- --bind / / --version | tries to become an option of the
+//     engine by its arguments
 #include "victim.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,9 @@
 // 8. memfd_create + execveat obeys the exec policy.
+//
+// attack: E memory-file-exec | args: memfd | no-bwrap: bwrap cannot give its tmpfs mounts noexec or an inode cap; the
+//     plan says weakened | tries to execute a program that only exists in memory
+// attack: E unnamed-file-exec | args: unnamed | no-bwrap: bwrap cannot give its tmpfs mounts noexec or an inode cap;
+//     the plan says weakened | tries to execute a program in a file without a name
 #include <sys/mman.h>
 
 #include "victim.h"
@@ -46,16 +51,17 @@ static void try_execute(const char* what, int mapped) {
 int main(int argc, char** argv) {
   RUN_PAYLOAD_IF_ASKED(argc, argv);
   victim_begin();
+  choose(argc, argv);
   // 0, CLOEXEC, EXEC, NOEXEC_SEAL, and ALLOW_SEALING with garbage above the low half.
   const long flags[] = {0, 1, 0x10, 0x8, HIGH_GARBAGE(0), HIGH_GARBAGE(0x8)};
-  for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
+  for (size_t i = 0; chosen("memfd") && i < sizeof flags / sizeof *flags; ++i) {
     g_fd = (int)syscall(SYS_memfd_create, "victim", flags[i]);
     if (g_fd < 0) continue;
     if ((flags[i] & 0x8) && fchmod(g_fd, 0755) == 0) BREACH("a NOEXEC_SEAL memfd became executable\n");
     try_execute("a memfd", 0);
   }
   const char* places[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
-  for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
+  for (size_t i = 0; chosen("unnamed") && i < sizeof places / sizeof *places; ++i) {
     g_fd = open(places[i], O_TMPFILE | O_RDWR, 0755);
     if (g_fd >= 0) try_execute("an O_TMPFILE file", 1);
   }

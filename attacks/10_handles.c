@@ -1,4 +1,6 @@
 // 10. O_PATH and pidfd handles are not inherited.
+//
+// attack: E inherited-handles | tries to use path and process handles that its caller left open
 #include "victim.h"
 
 int main(void) {

@@ -1,4 +1,8 @@
 // 11. Own session; TIOCSTI and TIOCLINUX are denied, compared on the low 32 bits (CVE-2017-5226, CVE-2019-7303).
+//
+// attack: D terminal-injection | options: --stdin | bait: --tty | tries to type into the caller's terminal (TIOCSTI)
+// attack: D own-terminal-injection | options: --tty | bait: --tty | no-process: tier 0 refuses --tty | tries to type
+//     into its own terminal (TIOCSTI)
 #include <sys/ioctl.h>
 
 #include "victim.h"

@@ -1,7 +1,10 @@
 // 14. Signal mask and handlers are reset.
+//
+// attack: D signal-state | looks for signals that its caller ignored or blocked
 #include "victim.h"
 
 int main(void) {
+  victim_begin();
   sigset_t mask;
   sigemptyset(&mask);
   if (sigprocmask(SIG_BLOCK, NULL, &mask) < 0) CANNOT("sigprocmask: %s\n", strerror(errno));

@@ -1,4 +1,6 @@
 // 17. no_new_privs is 1.
+//
+// attack: E new-privileges | looks for a way to gain privileges by execve
 #include <sys/prctl.h>
 
 #include "victim.h"

@@ -1,4 +1,7 @@
 // 18. Permitted, effective, inheritable, ambient and bounding sets are all empty, also when the engine is root.
+//
+// attack: E capabilities | no-process-user: only privilege can change the bounding set and the securebits | looks for
+//     a capability in any of its five sets
 #include <sys/prctl.h>
 
 #include "victim.h"

@@ -1,4 +1,7 @@
 // 19. Securebits are locked.
+//
+// attack: E securebits | no-process-user: only privilege can change the bounding set and the securebits | tries to
+//     get back what root is
 #include <sys/prctl.h>
 
 #include "victim.h"

@@ -1,4 +1,7 @@
 // 20. setgroups is denied; no supplementary groups.
+//
+// attack: E groups | no-process-user: the groups of an ordinary user stay (supplementary-groups) | tries to use the
+//     caller's groups, and to take others
 #include <grp.h>
 
 #include "victim.h"

@@ -1,4 +1,7 @@
 // 21. Inside uid is not 0 and the map has one entry.
+//
+// attack: E become-root | process-args: ids | no-process-user: the guest has the caller's own uid there | tries to be
+//     uid 0
 #include "victim.h"
 
 static void check_map(const char* path) {

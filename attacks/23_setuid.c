@@ -1,4 +1,7 @@
 // 23. No setuid binary is honoured. The helper beside this program is root's and set-uid when the harness is root.
+//
+// attack: E set-uid-helper | process-args: helper | root-only: a set-uid program of root's | tries to gain root's
+//     rights by a set-uid program on a hostile file system
 #include <sys/auxv.h>
 #include <sys/statvfs.h>
 

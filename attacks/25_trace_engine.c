@@ -1,5 +1,7 @@
 // 25. Runs outside, as the engine's own user: what the engine holds must not be readable by a neighbour.
 // Usage: 25_trace_engine PID
+//
+// attack: none; it runs outside of a cell, beside the engine
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 

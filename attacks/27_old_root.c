@@ -1,4 +1,11 @@
 // 27. The old root is unreachable: "..", /proc/N/root, fchdir, chroot.
+//
+// attack: E old-root-by-climbing | args: climb | options: --cwd / | no-process: tier 0 has the host's own mounts;
+//     Landlock judges paths | tries to reach the host's root by .. and fchdir
+// attack: E old-root-by-proc | args: proc | options: --cwd / | no-process: tier 0 has the host's own mounts; Landlock
+//     judges paths | tries to reach the host's root by /proc/PID/root
+// attack: E old-root-by-chroot | args: chroot | options: --cwd / | no-process: tier 0 has the host's own mounts;
+//     Landlock judges paths | tries to break out by chroot
 #include "victim.h"
 
 static const char* g_target;
@@ -22,20 +29,25 @@ static void from_here(const char* how) {
 static int chroot_escape(void) {
   mkdir("/tmp/victim27", 0755);
   int outside = open("/", O_RDONLY | O_DIRECTORY);
-  if (chroot("/tmp/victim27") < 0) return 0;
+  int refused = chroot("/tmp/victim27") < 0;
+  unlinkat(outside, "tmp/victim27", AT_REMOVEDIR);
+  if (refused) return 0;
   if (fchdir(outside) == 0) from_here("chroot and fchdir");
   for (int i = 0; i < 64; ++i) (void)!chdir("..");
   if (chroot(".") == 0) must_not_read(g_target);
   return 2;  // chroot itself is what must not work
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   victim_begin();
+  choose(argc, argv);
   g_target = bait("BAIT_FILE");
-  must_not_read(g_target);
-  from_here("the cwd");
+  if (chosen("climb")) {
+    must_not_read(g_target);
+    from_here("the cwd");
+  }
   char path[4600];
-  for (int pid = 0; pid < 64; ++pid) {
+  for (int pid = 0; chosen("proc") && pid < 64; ++pid) {
     char owner[16];
     snprintf(owner, sizeof owner, pid == 0 ? "self" : "%d", pid);
     static const char* const links[] = {"root", "cwd"};
@@ -46,11 +58,12 @@ int main(void) {
       must_not_read(path);
     }
   }
-  for (int fd = 0; fd < 1024; ++fd) {
+  for (int fd = 0; chosen("climb") && fd < 1024; ++fd) {
     if (fchdir(fd) == 0) from_here("fchdir");
   }
   (void)!chdir("/");
-  from_here("chdir /");
+  if (chosen("climb")) from_here("chdir /");
+  if (!chosen("chroot")) HELD();
   int status = in_child(chroot_escape);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 1) _exit(1);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 2) BREACH("chroot works\n");

@@ -1,4 +1,8 @@
 // 29. Mount propagation is private both ways.
+//
+// attack: E mount-propagation | no-bwrap: bwrap leaves its mounts slaves of the host's: nothing goes out, but mounts
+//     come in | no-process: tier 0 has the host's own mounts; Landlock judges paths | looks for mounts that are shared
+//     with the host
 #include "mounts.h"
 
 int main(void) {

@@ -1,5 +1,8 @@
 // 30. Creating mount points never follows a guest-controlled symlink (runc CVE-2021-30465). An earlier run left
 // a symlink "evil" in the writable grant, and a later grant is to be mounted on evil/sub.
+//
+// attack: E mount-point-link | options: --write @WRITE@ --read @DIR@/evil-target --read @WRITE@/evil/sub | held:
+//     2,126 | no-process: nothing is mounted on tier 0 | left a link where the next run is to mount something
 #include "mounts.h"
 
 int main(void) {

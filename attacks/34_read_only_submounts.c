@@ -1,4 +1,8 @@
 // 34. Read-only holds for submounts. BAIT_READ is granted read-only; BAIT_READ/sub is a writable tmpfs of its own.
+//
+// attack: D write-read-only | options: --read @READ@ --read @WRITE@/granted | no-process-user: Landlock does not
+//     judge modes and times of the user's own files | tries to write to what is granted for reading, and to mounts
+//     below it
 #include "victim.h"
 
 static void must_not_write(const char* directory) {

@@ -1,4 +1,14 @@
 // 37. Every tmpfs has a size and an inode cap. Run with --disk 16M; tries 64 MiB and 40,000 files.
+//
+// attack: A scratch-caps | args: caps | options: --disk 16M --memory 256M | no-bwrap: bwrap cannot give its tmpfs
+//     mounts noexec or an inode cap; the plan says weakened | no-process: tier 0 writes to the host's disk, with a cap
+//     per file only | looks for a memory file system without a cap
+// attack: A fill-disk | args: bytes | options: --disk 16M --memory 256M | no-bwrap: bwrap cannot give its tmpfs
+//     mounts noexec or an inode cap; the plan says weakened | no-process: tier 0 writes to the host's disk, with a cap
+//     per file only | writes 64 MiB under a limit of 16M
+// attack: A fill-inodes | args: files | options: --disk 16M --memory 256M | no-bwrap: bwrap cannot give its tmpfs
+//     mounts noexec or an inode cap; the plan says weakened | no-process: tier 0 writes to the host's disk, with a cap
+//     per file only | makes 40,000 files
 #include <sys/statvfs.h>
 
 #include "mounts.h"
@@ -40,12 +50,13 @@ static void crowd(const char* directory) {
   if (made >= 40000) BREACH("%d files fit into %s\n", made, directory);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   victim_begin();
+  choose(argc, argv);
   signal(SIGXFSZ, SIG_IGN);
-  FILE* mounts = open_mounts();
+  FILE* mounts = chosen("caps") ? open_mounts() : NULL;
   struct mount_line line;
-  while (next_mount(mounts, &line)) {
+  while (mounts != NULL && next_mount(mounts, &line)) {
     struct statvfs info;
     if (strcmp(line.type, "tmpfs") != 0 || has_flag(line.flags, "ro")) continue;
     if (statvfs(line.point, &info) < 0) continue;
@@ -55,10 +66,10 @@ int main(void) {
       BREACH("the tmpfs on %s holds %llu MiB\n", line.point, (unsigned long long)info.f_blocks * info.f_frsize >> 20);
   }
   static const char* const places[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
-  for (size_t i = 0; i < sizeof places / sizeof *places; ++i) fill(places[i]);
+  for (size_t i = 0; chosen("bytes") && i < sizeof places / sizeof *places; ++i) fill(places[i]);
   // Where there is a workspace, everything in it comes out of the same cap.
   const char* workspace = bait("BAIT_WRITE");
-  fill(workspace);
-  crowd(access(workspace, W_OK) == 0 ? workspace : "/tmp");
+  if (chosen("bytes")) fill(workspace);
+  if (chosen("files")) crowd(access(workspace, W_OK) == 0 ? workspace : "/tmp");
   HELD();
 }

@@ -1,4 +1,6 @@
 // 38. /dev/shm is private.
+//
+// attack: C shared-memory-files | tries to read what others have in /dev/shm
 #include <dirent.h>
 
 #include "victim.h"

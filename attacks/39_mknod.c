@@ -1,4 +1,6 @@
 // 39. mknod is denied, nodev everywhere.
+//
+// attack: E device-nodes | process-args: calls | tries to make device nodes
 #include <sys/sysmacros.h>
 
 #include "mounts.h"

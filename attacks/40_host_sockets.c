@@ -1,4 +1,8 @@
 // 40. Host unix sockets are unreachable by path.
+//
+// attack: B unix-socket | args: planted | tries to talk to a unix socket of the host
+// attack: B docker-socket | args: docker | tries to talk to the sockets of docker, dbus, systemd and others
+// attack: B socket-by-proc | args: proc | tries to reach a unix socket by /proc/PID/root
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -21,13 +25,15 @@ static void must_not_reach(const char* path) {
   }
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   victim_begin();
+  choose(argc, argv);
   const char* bait_socket = bait("BAIT_SOCKET");
-  must_not_reach(bait_socket);
+  if (chosen("planted")) must_not_reach(bait_socket);
   char path[4200];
   snprintf(path, sizeof path, "%s/socket", bait("BAIT_WRITE"));
-  must_not_reach(path);
+  if (chosen("planted")) must_not_reach(path);
+  if (chosen("docker")) must_not_reach(bait("BAIT_DOCKER"));
   static const char* const known[] = {"/run/docker.sock",
                                       "/var/run/docker.sock",
                                       "/run/podman/podman.sock",
@@ -38,8 +44,8 @@ int main(void) {
                                       "/dev/log",
                                       "/run/nscd/socket",
                                       "/tmp/.X11-unix/X0"};
-  for (size_t i = 0; i < sizeof known / sizeof *known; ++i) must_not_reach(known[i]);
-  for (int pid = 1; pid < 32; ++pid) {
+  for (size_t i = 0; chosen("docker") && i < sizeof known / sizeof *known; ++i) must_not_reach(known[i]);
+  for (int pid = 1; chosen("proc") && pid < 32; ++pid) {
     snprintf(path, sizeof path, "/proc/%d/root%s", pid, bait_socket);
     must_not_reach(path);
   }

@@ -1,5 +1,9 @@
 // 41. A workspace's tree stays as it is. The guest may change what it sees there, and does, in every way there is; the
 // test compares the host's tree afterwards. What would lead around the cover has to be refused.
+//
+// attack: D workspace | options: --workspace @WRITE@ | no-bwrap: a workspace takes the native backend of tier 1 |
+//     no-process: a workspace takes the native backend of tier 1 | changes a workspace in every way, and looks for the
+//     tree behind it
 #include <dirent.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -84,8 +88,8 @@ static void leave_by_name(void) {
 
 // What overlayfs keeps in attributes; the kernel must take a guest's for plain ones, or refuse them.
 static void forge_attributes(void) {
-  static const char* const names[] = {"opaque",  "redirect", "whiteout", "metacopy", "origin", "impure",
-                                      "upper",   "nlink",    "uuid",     "protattr", "xwhiteouts"};
+  static const char* const names[] = {"opaque", "redirect", "whiteout", "metacopy", "origin",    "impure",
+                                      "upper",  "nlink",    "uuid",     "protattr", "xwhiteouts"};
   static const char* const things[] = {".", "file", "folder", "folder/deep", "empty", "victim41-a"};
   char attribute[64];
   for (size_t t = 0; t < sizeof things / sizeof *things; ++t) {

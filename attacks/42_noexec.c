@@ -1,4 +1,8 @@
 // 42. Writable mounts are noexec where policy says so.
+//
+// attack: E execute-written | options: --write @WRITE@ | no-bwrap: bwrap cannot give its tmpfs mounts noexec or an
+//     inode cap; the plan says weakened | no-process: Landlock forbids execve there, not mapping a file as code |
+//     tries to execute what it wrote
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 

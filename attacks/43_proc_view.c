@@ -1,4 +1,6 @@
 // 43. A fresh /proc that shows only the cell's processes, or none.
+//
+// attack: C process-table | looks for processes of the host in /proc
 #include <dirent.h>
 
 #include "victim.h"

@@ -1,4 +1,6 @@
 // 45. No core dump reaches the host's core_pattern.
+//
+// attack: C core-dump | crashes, for its memory to be written to the host
 #include <sys/prctl.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,7 @@
 // 46. No sysfs, debugfs or cgroupfs write.
+//
+// attack: E kernel-file-systems | process-args: files | no-process-user: the modes of the files keep an ordinary user
+//     out by themselves | tries to write to sysfs, cgroups and debug files
 #include "mounts.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,6 @@
 // 49. io_uring fails with ENOSYS or EPERM, it does not kill: runtimes probe for it.
+//
+// attack: E io-uring | tries to make system calls by io_uring, around the filter
 #include "victim.h"
 
 static int setup(void) {

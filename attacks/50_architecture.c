@@ -1,4 +1,8 @@
 // 50. An allowlist; the architecture is checked; x32 numbers and 32-bit entry are refused.
+//
+// attack: E calls-of-32-bits | args: int80 | tries to make system calls by the 32-bit entry
+// attack: E calls-of-x32 | args: x32 | tries to make system calls by x32 numbers
+// attack: E obsolete-calls | args: obsolete | tries calls that no program of today makes
 #include "victim.h"
 
 #if defined(__x86_64__)
@@ -35,23 +39,25 @@ static int obsolete_ldt(void) {
 static int odd_personality(void) { return syscall(SYS_personality, 0x0400000l /* READ_IMPLIES_EXEC */) >= 0; }
 static int odd_get_mempolicy(void) { return syscall(SYS_migrate_pages, 0, 0ul, NULL, NULL) >= 0 || errno == EINVAL; }
 
-int main(void) {
+int main(int argc, char** argv) {
   victim_begin();
+  choose(argc, argv);
   static const struct {
-    const char* name;
+    const char *choice, *name;
     int (*attempt)(void);
   } ways[] = {
 #if defined(__x86_64__)
-      {"getpid by int 0x80", by_int80},
-      {"open by int 0x80", open_by_int80},
-      {"getpid by an x32 number", by_x32},
-      {"ioctl by an x32 number", by_x32_ioctl},
+      {"int80", "getpid by int 0x80", by_int80},
+      {"int80", "open by int 0x80", open_by_int80},
+      {"x32", "getpid by an x32 number", by_x32},
+      {"x32", "ioctl by an x32 number", by_x32_ioctl},
 #endif
-      {"sysfs", obsolete_sysfs},
-      {"modify_ldt", obsolete_ldt},
-      {"personality(READ_IMPLIES_EXEC)", odd_personality},
-      {"migrate_pages", odd_get_mempolicy}};
+      {"obsolete", "sysfs", obsolete_sysfs},
+      {"obsolete", "modify_ldt", obsolete_ldt},
+      {"obsolete", "personality(READ_IMPLIES_EXEC)", odd_personality},
+      {"obsolete", "migrate_pages", odd_get_mempolicy}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+    if (!chosen(ways[i].choice)) continue;
     int status = in_child(ways[i].attempt);
     // A signal is a refusal too: SIGSYS from the filter, SIGSEGV where the kernel has no 32-bit entry.
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1) BREACH("%s works\n", ways[i].name);

@@ -1,4 +1,6 @@
 // 52. Unknown numbers give ENOSYS.
+//
+// attack: E unknown-calls | tries system calls that nobody knows
 #include "victim.h"
 
 static long g_number;

@@ -1,4 +1,6 @@
 // 53. Arguments are compared at the width the kernel uses: garbage above a 32-bit argument changes nothing.
+//
+// attack: E argument-width | tries to fool the filter by the upper halves of arguments
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

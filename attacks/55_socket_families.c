@@ -1,7 +1,39 @@
 // 55. Socket families are allowlisted: only AF_UNIX here; with "way-out" also TCP and UDP.
+//
+// attack: C internet-sockets | args: internet | way-out-args: way-out | tries to make internet sockets of every type
+// attack: E netlink | args: netlink | way-out-args: way-out | tries to talk to the kernel's network configuration
+// attack: C packet-socket | args: packet | way-out-args: way-out | tries to open a raw packet socket
+// attack: E kernel-crypto | args: crypto | way-out-args: way-out | tries to use the kernel's crypto sockets
+// attack: C machine-sockets | args: vsock | way-out-args: way-out | tries to talk to the hypervisor and other
+//     machines on it
+// attack: E radio-sockets | args: radio | way-out-args: way-out | tries to use bluetooth, nfc and infrared sockets
+// attack: E odd-sockets | args: others | way-out-args: way-out | tries every other family of sockets
 #include <sys/socket.h>
 
 #include "victim.h"
+
+// Which attempt a family belongs to.
+static const char* attempt_of(int family) {
+  switch (family) {
+    case AF_INET:
+    case AF_INET6:
+      return "internet";
+    case 16:
+      return "netlink";
+    case 17:
+      return "packet";
+    case 38:
+      return "crypto";
+    case 40:
+      return "vsock";
+    case 31:
+    case 32:
+    case 39:
+      return "radio";
+    default:
+      return "others";
+  }
+}
 
 static int is_granted(int family, int type) {
   return (family == AF_INET || family == AF_INET6) && (type == SOCK_STREAM || type == SOCK_DGRAM);
@@ -9,10 +41,12 @@ static int is_granted(int family, int type) {
 
 int main(int argc, char** argv) {
   victim_begin();
+  choose(argc, argv);
   int has_way_out = argc > 1 && strcmp(argv[1], "way-out") == 0;
+  if (has_way_out) g_choice = NULL;
   static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_RDM, 10 /* SOCK_PACKET */};
   for (int family = 0; family < 64; ++family) {
-    if (family == AF_UNIX) continue;
+    if (family == AF_UNIX || !chosen(attempt_of(family))) continue;
     for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
       int pair[2];
       if (has_way_out && is_granted(family, types[i])) continue;

@@ -1,4 +1,6 @@
 // 56. Abstract unix sockets of the host are unreachable.
+//
+// attack: B abstract-socket | tries to talk to an abstract unix socket of the host
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -1,10 +1,12 @@
 // 59. Limits are in force before the guest's first instruction; an out-of-memory kill takes the whole cell.
 // Run with --memory 64M. Expected from outside: the run ends as oom (137); exit 0 where an allocation is refused.
+//
+// attack: A memory | options: --memory 64M | held: 0,137 | alone | fills 256 MiB of memory under a limit of 64M
 #include <sys/mman.h>
 
 #include "victim.h"
 
-enum { kStep = 8 << 20, kMost = 512 };
+enum { kStep = 8 << 20, kMost = 256 };
 
 static int hog(void) {
   for (int mebibytes = 0; mebibytes < kMost; mebibytes += 8) {

@@ -1,9 +1,11 @@
-// 60, second half: the process limit holds and fork fails with EAGAIN. Run with --pids 32; tries 300.
+// 60, second half: the process limit holds and fork fails with EAGAIN. Run with --pids 32; tries 200.
+//
+// attack: A fork-bomb | options: --pids 32 | alone | makes 200 processes under a limit of 32
 #include "victim.h"
 
 int main(void) {
   victim_begin();
-  enum { kMost = 300 };
+  enum { kMost = 200 };
   static pid_t children[kMost];
   int count = 0, error = 0;
   for (; count < kMost; ++count) {

@@ -1,4 +1,6 @@
 // 60. RLIMIT_NPROC, NOFILE, FSIZE, MEMLOCK, AS, CORE are set. Run with --files 64 --pids 32.
+//
+// attack: A process-limits | options: --files 64 --pids 32 | tries to raise each limit of its process
 #include <sys/resource.h>
 
 #include "victim.h"

@@ -1,6 +1,8 @@
 // 64. flock, leases and inotify on shared inodes. BAIT_READ/file is granted read-only and shared with the host.
 // A lease lets a reader stall the host's writers: refused. flock is advisory, and inotify and directory notifications
 // show only what the guest may read anyway: documented in docs/containment.md, not refused.
+//
+// attack: D leases | options: --read @READ@ | tries to stall the host's programs by a lease on a file
 #include "victim.h"
 
 #define COMMAND_SETLEASE 1024

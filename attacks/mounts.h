@@ -1,6 +1,6 @@
 // Reads /proc/self/mountinfo line by line for the victims that judge mounts.
-#ifndef CLOCHE_TESTS_MOUNTS_H
-#define CLOCHE_TESTS_MOUNTS_H
+#ifndef CLOCHE_ATTACKS_MOUNTS_H
+#define CLOCHE_ATTACKS_MOUNTS_H
 
 #include "victim.h"
 

@@ -1,10 +1,13 @@
-// What every victim shares. A victim runs inside a cell and tries one attack:
-//   exit 0   held: every attempt was refused in the expected way
+// What every victim shares. A victim runs inside a cell and tries one attack, or of several the one that its first
+// argument names. The lines "// attack:" at its top tell `cloche prove` of them (docs/prove.md):
+//   exit 0   held: every attempt was refused in the expected way, and the last line says so
 //   exit 1   breached: one line on stdout says what got through
 //   exit 77  could not be tried: one line says which fact is missing
-// Successful attempts must be harmless too, because each victim is also run with its wall taken away.
-#ifndef CLOCHE_TESTS_VICTIM_H
-#define CLOCHE_TESTS_VICTIM_H
+// Successful attempts must be harmless too, because each victim is also run with its wall taken away, and by people
+// without any sandbox: nothing is touched but what the bait planted, and memory (256M), processes (200), disk (64M) and
+// time (10 s) are bounded by the victim itself.
+#ifndef CLOCHE_ATTACKS_VICTIM_H
+#define CLOCHE_ATTACKS_VICTIM_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -65,14 +68,29 @@ __attribute__((noreturn, format(printf, 2, 3), unused)) static void verdict(int 
   fflush(stdout);
   _exit(code);
 }
-#define HELD() _exit(0)
+#define HELD() held()
 #define BREACH(...) verdict(1, "breached: " __VA_ARGS__)
 #define CANNOT(...) verdict(77, "cannot be tried: " __VA_ARGS__)
+
+static const char* g_choice;  // the one attempt that is wanted; NULL: all
+static int g_chosen;
+__attribute__((unused)) static void choose(int argc, char** argv) { g_choice = argc > 1 ? argv[1] : NULL; }
+__attribute__((unused)) static int chosen(const char* name) {
+  if (g_choice != NULL && strcmp(g_choice, name) != 0) return 0;
+  g_chosen = 1;
+  return 1;
+}
+// Whoever starts victims believes "held" only when he reads it: a command that never started one also exits with 0.
+__attribute__((noreturn, unused)) static void held(void) {
+  if (g_choice != NULL && !g_chosen) CANNOT("there is no attempt %s\n", g_choice);
+  verdict(0, "held\n");
+}
 
 // A victim that hangs must not look like one that held.
 __attribute__((unused)) static void victim_begin(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   alarm(10);
+  printf("begun\n");
 }
 
 __attribute__((unused)) static int is_refusal(int error) {
@@ -122,7 +140,7 @@ __attribute__((unused)) static int in_child(int (*attempt)(void)) {
 
 __attribute__((unused)) static const char* bait(const char* name) {
   const char* value = getenv(name);
-  if (value == NULL || *value == '\0') CANNOT("no %s in the environment; run under tests/security/bait\n", name);
+  if (value == NULL || *value == '\0') CANNOT("no %s in the environment; run under the bait\n", name);
   return value;
 }
 __attribute__((unused)) static long bait_number(const char* name) { return strtol(bait(name), NULL, 10); }

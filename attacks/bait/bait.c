@@ -1,12 +1,16 @@
 // Lays out on the host what each victim would reach if its wall were missing, then runs a command among it:
 //   bait --dir DIR [--uid UID] [--groups] [--subreaper] [--tty] [--evil-dev symlink|wrong] [--evil-proc]
 //        [--lacking trace|cgroups] -- COMMAND ARGS...
+//   bait --dir DIR --plant          only the files, for whoever compares them afterwards
 // The command inherits open descriptors, ignored and blocked signals, a full environment with loader hooks, a session
-// keyring with a key in it and, as root, supplementary groups and a shared mount tree. BAIT_* variables tell a victim
-// where to look. DIR belongs to the caller, who removes it. Exits with the command's code, 128+signal if it was killed.
+// keyring with a key in it and, as root, supplementary groups and a shared mount tree. A process of the bait's answers
+// on loopback ports. BAIT_* variables tell a victim where to look. DIR belongs to the caller, who removes it. Exits
+// with the command's code, 128+signal if it was killed.
 #include <dirent.h>
 #include <grp.h>
 #include <mqueue.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -21,7 +25,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 
-#include "victims/victim.h"
+#include "../victim.h"
 
 struct options {
   const char* dir;
@@ -29,8 +33,9 @@ struct options {
   int tty;
   const char* evil_dev;
   int evil_proc;
-  int subreaper;  // orphans come here, where nobody reaps them
-  int groups;     // an ordinary user with supplementary groups; root has them anyway
+  int subreaper;        // orphans come here, where nobody reaps them
+  int plant;            // files only
+  int groups;           // an ordinary user with supplementary groups; root has them anyway
   const char* lacking;  // what root does not have, as in many a container: the right to trace, or cgroups
 };
 
@@ -49,6 +54,10 @@ static void put(const char* path, const char* text, mode_t mode) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0 || write(fd, text, strlen(text)) < 0 || fchmod(fd, mode) < 0) die(path);
   close(fd);
+}
+static void put_new(const char* path, const char* text, mode_t mode) {
+  struct stat info;
+  if (lstat(path, &info) < 0) put(path, text, mode);
 }
 // Nothing is touched that is right already: the caller compares the tree in "write" down to its times.
 static void open_for_all(const char* path) {
@@ -156,12 +165,112 @@ static void listen_at(const char* path, int abstract) {
   if (!abstract) chmod(path, 0777);
 }
 
+// A service for everybody on loopback; its port is told by a variable. Returns the descriptor, or -1.
+static int serve(int family, int type, const char* variable) {
+  struct sockaddr_in6 address6 = {.sin6_family = AF_INET6, .sin6_addr = {{{[15] = 1}}}};
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  socklen_t size = family == AF_INET ? sizeof address : sizeof address6;
+  void* at = family == AF_INET ? (void*)&address : (void*)&address6;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || bind(fd, at, size) < 0 || (type == SOCK_STREAM && listen(fd, 16) < 0) ||
+      getsockname(fd, at, &size) < 0) {
+    if (fd >= 0) close(fd);
+    return -1;
+  }
+  export_number(variable, ntohs(family == AF_INET ? address.sin_port : address6.sin6_port));
+  return fd;
+}
+static _Noreturn void answer(const int* sockets, int count) {
+  for (;;) {
+    struct pollfd ready[8];
+    for (int i = 0; i < count; ++i) ready[i] = (struct pollfd){sockets[i], POLLIN, 0};
+    if (poll(ready, (nfds_t)count, -1) < 0) continue;
+    for (int i = 0; i < count; ++i) {
+      if (!(ready[i].revents & POLLIN)) continue;
+      struct sockaddr_storage from;
+      socklen_t size = sizeof from;
+      char text[64];
+      int client = accept4(sockets[i], NULL, NULL, SOCK_CLOEXEC);
+      if (client >= 0) {
+        (void)!send(client, "bait\n", 5, MSG_NOSIGNAL);
+        close(client);
+      } else if (recvfrom(sockets[i], text, sizeof text, 0, (struct sockaddr*)&from, &size) >= 0) {
+        sendto(sockets[i], "bait\n", 5, MSG_NOSIGNAL, (struct sockaddr*)&from, size);
+      }
+    }
+  }
+}
+
+// What looks like somebody's home, open to everybody, and what is granted for writing or is a workspace. Files that are
+// there stay as they are.
+static void plant(const struct options* options) {
+  static const char* const directories[] = {"home",
+                                            "home/.ssh",
+                                            "home/.aws",
+                                            "home/.mozilla",
+                                            "home/.mozilla/firefox",
+                                            "home/.mozilla/firefox/a1b2c3.default",
+                                            "home/.kube",
+                                            "home/.docker",
+                                            "home/.gnupg",
+                                            "home/.gnupg/private-keys-v1.d",
+                                            "home/.config",
+                                            "home/.config/gh",
+                                            "home/.config/autostart",
+                                            "home/project",
+                                            "home/project/.git",
+                                            "home/project/.git/hooks",
+                                            "home/bin",
+                                            "home/cron",
+                                            "write",
+                                            "write/folder",
+                                            "write/folder/deep",
+                                            "write/granted",
+                                            "write/empty",
+                                            "evil-target",
+                                            "evil-target/sub"};
+  static const char* const files[] = {"home/.ssh/id_ed25519",
+                                      "home/.ssh/known_hosts",
+                                      "home/.ssh/authorized_keys",
+                                      "home/.aws/credentials",
+                                      "home/.mozilla/firefox/a1b2c3.default/logins.json",
+                                      "home/.bash_history",
+                                      "home/.bashrc",
+                                      "home/.netrc",
+                                      "home/.kube/config",
+                                      "home/.docker/config.json",
+                                      "home/.gnupg/private-keys-v1.d/key",
+                                      "home/.config/gh/hosts.yml",
+                                      "home/project/.git/config",
+                                      "home/notes.txt",
+                                      "write/file",
+                                      "write/tool",
+                                      "write/locked",
+                                      "write/first",
+                                      "write/folder/inner",
+                                      "write/folder/deep/inner",
+                                      "write/granted/file"};
+  for (size_t i = 0; i < sizeof directories / sizeof *directories; ++i) {
+    if (mkdir(in_dir(options, directories[i]), 0777) == 0) chmod(in_dir(options, directories[i]), 0777);
+  }
+  for (size_t i = 0; i < sizeof files / sizeof *files; ++i)
+    put_new(in_dir(options, files[i]), "a canary of the bait's, and nobody's secret\n", 0666);
+  (void)!symlink("../evil-target", in_dir(options, "write/evil"));
+  (void)!symlink("file", in_dir(options, "write/link"));
+  (void)!link(in_dir(options, "write/first"), in_dir(options, "write/second"));
+}
+
 static void lay_out(const struct options* options, pid_t target) {
   char name[64];
   setenv("BAIT_DIR", options->dir, 1);
   setenv("BAIT_FILE", in_dir(options, "secret"), 1);
   setenv("BAIT_READ", in_dir(options, "read"), 1);
   setenv("BAIT_WRITE", in_dir(options, "write"), 1);
+  setenv("BAIT_HOME", in_dir(options, "home"), 1);
+  setenv("BAIT_EVIL_TARGET", in_dir(options, "evil-target"), 0);
+  setenv("BAIT_DOCKER", in_dir(options, "docker.sock"), 1);
+  listen_at(in_dir(options, "docker.sock"), 0);
   setenv("BAIT_SOCKET", in_dir(options, "socket"), 1);
   listen_at(in_dir(options, "socket"), 0);
   snprintf(name, sizeof name, "cloche-bait-%d", getpid());
@@ -200,6 +309,7 @@ static void clean_up(const struct options* options, pid_t target) {
   if (getenv("BAIT_MQ")) mq_unlink(getenv("BAIT_MQ"));
   if (options->evil_dev == NULL) unlink(bait("BAIT_SHM"));
   unlink(bait("BAIT_SOCKET"));
+  unlink(bait("BAIT_DOCKER"));
   if (target > 1) kill(target, SIGKILL);
   waitpid(target, NULL, 0);
 }
@@ -262,12 +372,15 @@ static int parse(int argc, char** argv, struct options* options) {
       options->tty = 1;
     else if (strcmp(argv[i], "--evil-proc") == 0)
       options->evil_proc = 1;
+    else if (strcmp(argv[i], "--plant") == 0)
+      options->plant = 1;
     else if (strcmp(argv[i], "--groups") == 0)
       options->groups = 1;
     else if (strcmp(argv[i], "--subreaper") == 0)
       options->subreaper = 1;
     else
       break;
+    if (options->plant && options->dir != NULL && i + 1 == argc) return argc;
   }
   fprintf(stderr,
           "usage: bait --dir DIR [--uid UID] [--groups] [--subreaper] [--tty] [--evil-dev symlink|wrong] [--evil-proc] "
@@ -278,18 +391,20 @@ static int parse(int argc, char** argv, struct options* options) {
 int main(int argc, char** argv) {
   struct options options = {0};
   int first = parse(argc, argv, &options);
-  if (options.dir == NULL || first >= argc) die("no directory or no command");
+  if (options.dir == NULL || (first >= argc && !options.plant)) die("no directory or no command");
   mkdir(in_dir(&options, "read"), 0755);
   mkdir(in_dir(&options, "read/sub"), 0755);
   mkdir(in_dir(&options, "write"), 0777);
   open_for_all(in_dir(&options, "write"));
+  plant(&options);
+  if (options.plant) return 0;
   put(in_dir(&options, "secret"), "secret of the host\n", 0644);
   put(in_dir(&options, "read/file"), "granted for reading\n", 0644);
-  if (geteuid() != 0 && (options.evil_proc || options.evil_dev != NULL || options.lacking != NULL || options.uid)) die("this needs root");
+  if (geteuid() != 0 && (options.evil_proc || options.evil_dev != NULL || options.lacking != NULL || options.uid))
+    die("this needs root");
   if (geteuid() == 0) {
     static const char* const owned[] = {"", "read", "write", "secret", "read/file"};
-    for (size_t i = 0; i < 5 && options.uid; ++i)
-      give(in_dir(&options, owned[i]), (uid_t)options.uid);
+    for (size_t i = 0; i < 5 && options.uid; ++i) give(in_dir(&options, owned[i]), (uid_t)options.uid);
     prepare_as_root(&options);
   }
   if (options.uid && (setresgid((gid_t)options.uid, (gid_t)options.uid, (gid_t)options.uid) < 0 ||
@@ -310,6 +425,8 @@ int main(int argc, char** argv) {
     export_number("BAIT_TTY_INODE", info.st_ino);
     export_number("BAIT_TTY_FS", info.st_dev);
   }
+  int services[] = {serve(AF_INET, SOCK_STREAM, "BAIT_TCP"), serve(AF_INET, SOCK_DGRAM, "BAIT_UDP"),
+                    serve(AF_INET6, SOCK_STREAM, "BAIT_TCP6")};
   pid_t self = getpid();
   pid_t target = fork();
   if (target < 0) die("fork");
@@ -318,7 +435,10 @@ int main(int argc, char** argv) {
     if (getppid() != self) _exit(0);  // the parent was gone before its death could be signalled
     alarm(120);
     for (int fd = 0; fd < 3; ++fd) close(fd);  // or whoever reads our output would wait for this process, too
-    for (;;) pause();
+    answer(services, 3);
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (services[i] >= 0) close(services[i]);
   }
   lay_out(&options, target);
   struct sigaction action = {.sa_handler = stop};
