@@ -14,7 +14,9 @@ static int run_helper(void) {
 }
 
 int main(int argc, char** argv) {
-  if (argc > 1 && strcmp(argv[1], PAYLOAD) == 0) _exit(geteuid() != getuid() || getauxval(AT_SECURE) ? PAYLOAD_RAN : 0);
+  // With more rights than its caller it does nothing but say so: anybody could start it.
+  if (geteuid() != getuid() || getauxval(AT_SECURE)) _exit(PAYLOAD_RAN);
+  if (argc > 1 && strcmp(argv[1], PAYLOAD) == 0) _exit(0);
   victim_begin();
   static const char* const writable[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
   // "helper": on the host's own mounts only the set-uid program itself can be judged.

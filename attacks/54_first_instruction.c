@@ -1,5 +1,6 @@
 // 54. The filter is on before the first guest instruction. The entry point below is linked in place of _start
-// (-Wl,-e,first_instruction): it asks the kernel for the seccomp mode before anything of the C library has run.
+// (the link line below): it asks the kernel for the seccomp mode before anything of the C library has run.
+// link: -Wl,-e,first_instruction
 //
 // attack: E first-instruction | tries to be faster than the filter
 #include <sys/prctl.h>

@@ -56,8 +56,9 @@ static void put(const char* path, const char* text, mode_t mode) {
   close(fd);
 }
 static void put_new(const char* path, const char* text, mode_t mode) {
-  struct stat info;
-  if (lstat(path, &info) < 0) put(path, text, mode);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (fd < 0 || write(fd, text, strlen(text)) < 0 || fchmod(fd, mode) < 0) die(path);
+  close(fd);
 }
 // Nothing is touched that is right already: the caller compares the tree in "write" down to its times.
 static void open_for_all(const char* path) {
@@ -202,63 +203,79 @@ static _Noreturn void answer(const int* sockets, int count) {
   }
 }
 
-// What looks like somebody's home, open to everybody, and what is granted for writing or is a workspace. Files that are
-// there stay as they are.
-static void plant(const struct options* options) {
-  static const char* const directories[] = {"home",
-                                            "home/.ssh",
-                                            "home/.aws",
-                                            "home/.mozilla",
-                                            "home/.mozilla/firefox",
-                                            "home/.mozilla/firefox/a1b2c3.default",
-                                            "home/.kube",
-                                            "home/.docker",
-                                            "home/.gnupg",
-                                            "home/.gnupg/private-keys-v1.d",
-                                            "home/.config",
-                                            "home/.config/gh",
-                                            "home/.config/autostart",
-                                            "home/project",
-                                            "home/project/.git",
-                                            "home/project/.git/hooks",
-                                            "home/bin",
-                                            "home/cron",
-                                            "write",
-                                            "write/folder",
-                                            "write/folder/deep",
-                                            "write/granted",
-                                            "write/empty",
-                                            "evil-target",
-                                            "evil-target/sub"};
-  static const char* const files[] = {"home/.ssh/id_ed25519",
+static void plant_tree(const struct options* options, const char* const* names) {
+  for (; *names != NULL; ++names) {
+    const char* path = in_dir(options, *names);
+    size_t end = strlen(path) - 1;
+    if (path[end] != '/') {
+      put_new(path, "a canary of the bait's, and nobody's secret\n", 0644);
+    } else if (mkdir(path, 0755) < 0 || chmod(path, 0755) < 0) {
+      die(path);
+    }
+  }
+}
+// What looks like somebody's home. Only into a directory that is made here: nobody else can have put links there.
+static void plant_home(const struct options* options) {
+  static const char* const names[] = {"home/.ssh/",
+                                      "home/.ssh/id_ed25519",
                                       "home/.ssh/known_hosts",
                                       "home/.ssh/authorized_keys",
+                                      "home/.aws/",
                                       "home/.aws/credentials",
+                                      "home/.mozilla/",
+                                      "home/.mozilla/firefox/",
+                                      "home/.mozilla/firefox/a1b2c3.default/",
                                       "home/.mozilla/firefox/a1b2c3.default/logins.json",
+                                      "home/.kube/",
+                                      "home/.kube/config",
+                                      "home/.docker/",
+                                      "home/.docker/config.json",
+                                      "home/.gnupg/",
+                                      "home/.gnupg/private-keys-v1.d/",
+                                      "home/.gnupg/private-keys-v1.d/key",
+                                      "home/.config/",
+                                      "home/.config/gh/",
+                                      "home/.config/gh/hosts.yml",
+                                      "home/.config/autostart/",
+                                      "home/project/",
+                                      "home/project/.git/",
+                                      "home/project/.git/config",
+                                      "home/project/.git/hooks/",
+                                      "home/bin/",
+                                      "home/cron/",
                                       "home/.bash_history",
                                       "home/.bashrc",
                                       "home/.netrc",
-                                      "home/.kube/config",
-                                      "home/.docker/config.json",
-                                      "home/.gnupg/private-keys-v1.d/key",
-                                      "home/.config/gh/hosts.yml",
-                                      "home/project/.git/config",
                                       "home/notes.txt",
+                                      NULL};
+  if (mkdir(in_dir(options, "home"), 0755) < 0) return;
+  plant_tree(options, names);
+  if (!options->uid) return;
+  give(in_dir(options, "home"), (uid_t)options->uid);
+  for (size_t i = 0; names[i] != NULL; ++i) give(in_dir(options, names[i]), (uid_t)options->uid);
+}
+// What is granted for writing, or is a workspace: of every kind of thing one.
+static void plant_write(const struct options* options) {
+  static const char* const names[] = {"write/",
                                       "write/file",
                                       "write/tool",
                                       "write/locked",
                                       "write/first",
+                                      "write/folder/",
                                       "write/folder/inner",
+                                      "write/folder/deep/",
                                       "write/folder/deep/inner",
-                                      "write/granted/file"};
-  for (size_t i = 0; i < sizeof directories / sizeof *directories; ++i) {
-    if (mkdir(in_dir(options, directories[i]), 0777) == 0) chmod(in_dir(options, directories[i]), 0777);
-  }
-  for (size_t i = 0; i < sizeof files / sizeof *files; ++i)
-    put_new(in_dir(options, files[i]), "a canary of the bait's, and nobody's secret\n", 0666);
-  (void)!symlink("../evil-target", in_dir(options, "write/evil"));
-  (void)!symlink("file", in_dir(options, "write/link"));
-  (void)!link(in_dir(options, "write/first"), in_dir(options, "write/second"));
+                                      "write/granted/",
+                                      "write/granted/file",
+                                      "write/empty/",
+                                      "evil-target/",
+                                      "evil-target/sub/",
+                                      NULL};
+  plant_tree(options, names);
+  if (symlink("../evil-target", in_dir(options, "write/evil")) < 0 ||
+      symlink("file", in_dir(options, "write/link")) < 0)
+    die("symlink");
+  if (link(in_dir(options, "write/first"), in_dir(options, "write/second")) < 0) die("link");
 }
 
 static void lay_out(const struct options* options, pid_t target) {
@@ -392,12 +409,13 @@ int main(int argc, char** argv) {
   struct options options = {0};
   int first = parse(argc, argv, &options);
   if (options.dir == NULL || (first >= argc && !options.plant)) die("no directory or no command");
+  if (options.plant) plant_write(&options);
+  plant_home(&options);
+  if (options.plant) return 0;
   mkdir(in_dir(&options, "read"), 0755);
   mkdir(in_dir(&options, "read/sub"), 0755);
   mkdir(in_dir(&options, "write"), 0777);
   open_for_all(in_dir(&options, "write"));
-  plant(&options);
-  if (options.plant) return 0;
   put(in_dir(&options, "secret"), "secret of the host\n", 0644);
   put(in_dir(&options, "read/file"), "granted for reading\n", 0644);
   if (geteuid() != 0 && (options.evil_proc || options.evil_dev != NULL || options.lacking != NULL || options.uid))
