@@ -1,6 +1,6 @@
 // 16. Double-forked and setsid'ed orphans are reaped.
 //
-// attack: A orphans | no-process: tier 0 has the host's process table | leaves 32 orphans behind
+// attack: A orphans | bait: --subreaper | no-process: tier 0 has the host's process table | leaves 32 orphans behind
 #include "victim.h"
 
 int main(void) {

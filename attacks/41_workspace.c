@@ -195,6 +195,8 @@ int main(void) {
   signal(SIGXFSZ, SIG_IGN);
   const char* workspace = bait("BAIT_WRITE");
   if (chdir(workspace) < 0 || access("file", W_OK) < 0) CANNOT("%s is no workspace\n", workspace);
+  g_litter[0] = "/tmp/victim41";
+  g_litter[1] = "/tmp/victim41-in";
   leave_by_name();  // first, while everything is still the host's own inode
   through_descriptors("file");
   through_descriptors("folder/inner");

@@ -62,13 +62,19 @@ int main(int argc, char** argv) {
     alarm(30);
     for (;;) pause();
   }
-  if (reaches(AF_UNIX, &address, abstract_address(&address, token)))
-    BREACH("the other cell's abstract socket answers\n");
+  const char* reached = NULL;
+  if (reaches(AF_UNIX, &address, abstract_address(&address, token))) reached = "abstract socket answers";
   for (size_t i = 0; i < 3; ++i) {
-    if (reaches(AF_UNIX, &address, path_address(&address, places[i], token)))
-      BREACH("the other cell's socket in %s answers\n", places[i]);
+    socklen_t size = path_address(&address, places[i], token);
+    if (reaches(AF_UNIX, &address, size)) reached = "socket answers";
+    unlink(address.sun_path);  // without walls it would stay on the host
   }
-  if (reaches(AF_INET, &inet, sizeof inet)) BREACH("the other cell's TCP port answers\n");
-  if (shmget((key_t)number_of(token), 0, 0) >= 0) BREACH("the other cell's shared memory is here\n");
+  if (reaches(AF_INET, &inet, sizeof inet)) reached = "TCP port answers";
+  int memory = shmget((key_t)number_of(token), 0, 0);
+  if (memory >= 0) {
+    reached = "shared memory is here";
+    shmctl(memory, IPC_RMID, NULL);
+  }
+  if (reached != NULL) BREACH("the other cell's %s\n", reached);
   HELD();
 }

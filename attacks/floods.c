@@ -5,8 +5,8 @@
 // attack: A thread-flood | args: threads | options: --pids 32 | alone | makes 200 threads under a limit of 32
 // attack: A zombie-flood | args: zombies | options: --pids 32 | alone | makes 200 zombies under a limit of 32
 // attack: A descriptor-flood | args: descriptors | options: --files 64 | opens 4096 descriptors under a limit of 64
-// attack: A memory-file | args: memory-file | options: --memory 64M | held: 0,137 | alone | fills a file in memory
-//     with 192 MiB under a limit of 64M
+// attack: A memory-file | args: memory-file | options: --memory 64M | held: 0,137 | alone | no-cgroups: RLIMIT_AS
+//     counts what is mapped, not what is written | fills a file in memory with 192 MiB under a limit of 64M
 // attack: A shared-memory | args: shared-memory | options: --memory 64M | held: 0,137 | alone | fills 192 MiB of
 //     shared memory under a limit of 64M
 // attack: A sparse-file | args: sparse-file | options: --disk 16M | makes a file of a terabyte with nothing in it

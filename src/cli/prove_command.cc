@@ -156,9 +156,13 @@ std::string now_text() {
 // Which columns there are, and what a reader has to know about them.
 Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doctor, prove::Plan& plan,
                prove::Proof& proof) {
-  plan.user = ::geteuid() == 0 ? prove::User::kRoot : prove::User::kOrdinary;
+  plan.caller.user = ::geteuid() == 0 ? prove::User::kRoot : prove::User::kOrdinary;
+  const CgroupFacts& cgroup = doctor.host.cgroup;
+  if (!cgroup.at(Controller::kPids) || !cgroup.at(Controller::kMemory) || !cgroup.at(Controller::kCpu)) {
+    plan.caller.cgroups = prove::Cgroups::kMissing;
+  }
   plan.cloche = own_path();
-  plan.jobs = asked.jobs != 0 ? asked.jobs : std::clamp<std::size_t>(doctor.host.cpus, 1, 4);
+  plan.jobs = asked.jobs != 0 ? asked.jobs : std::clamp<std::size_t>(doctor.host.cpus * 2, 2, 8);
   if (!asked.against.empty()) {
     plan.against = asked.against;
     plan.columns.push_back({prove::Kind::kAgainst, "against", parsed.value("--against")});
@@ -175,8 +179,7 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
                       prove::columns_for(doctor, parsed.value("--tier"), parsed.value("--backend")));
     plan.columns = columns.usable;
     proof.unusable = std::move(columns.unusable);
-    const CgroupFacts& cgroup = doctor.host.cgroup;
-    if (!cgroup.at(Controller::kPids) || !cgroup.at(Controller::kMemory) || !cgroup.at(Controller::kCpu)) {
+    if (plan.caller.cgroups == prove::Cgroups::kMissing) {
       plan.limits = {"--limits-mode", "best-effort"};
       proof.notes.emplace_back(
           "this user has no cgroups, so limits are those that single processes can have (limits.mode = best-effort)");

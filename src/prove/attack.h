@@ -39,6 +39,7 @@ struct Attack {
   Company company = Company::kAny;
   std::string root_only{};        // what only root can lay out; for others there is no such attack
   std::string no_bwrap{};         // why bwrap does not promise it; empty: it does
+  std::string no_cgroups{};       // why nobody promises it to a user without cgroups
   std::string no_process{};       // why tier 0 does not
   std::string no_process_user{};  // why tier 0 does not promise it to an ordinary user
   bool operator==(const Attack&) const = default;

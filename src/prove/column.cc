@@ -64,14 +64,17 @@ Result<Columns> columns_for(const DoctorReport& doctor, const std::string& tier,
   return out;
 }
 
-std::string not_promised(const Attack& attack, Kind kind, User user) {
+std::string not_promised(const Attack& attack, Kind kind, const Caller& caller) {
+  if (kind == Kind::kAgainst) return {};
+  if (caller.cgroups == Cgroups::kMissing && !attack.no_cgroups.empty()) return attack.no_cgroups;
   if (kind == Kind::kBwrap) return attack.no_bwrap;
   if (kind != Kind::kProcess) return {};
-  return !attack.no_process.empty() ? attack.no_process : user == User::kOrdinary ? attack.no_process_user : "";
+  if (!attack.no_process.empty()) return attack.no_process;
+  return caller.user == User::kOrdinary ? attack.no_process_user : "";
 }
 
-std::string left_out(const Attack& attack, Kind kind, User user) {
-  if (!attack.root_only.empty() && user == User::kOrdinary) {
+std::string left_out(const Attack& attack, Kind kind, const Caller& caller) {
+  if (!attack.root_only.empty() && caller.user == User::kOrdinary) {
     return fmt::format("only root can lay out {}", attack.root_only);
   }
   if (kind == Kind::kPolicy && !narrowing_options(attack.options)) {

@@ -19,6 +19,12 @@ struct Column {
 };
 
 enum class User : std::uint8_t { kRoot, kOrdinary };
+enum class Cgroups : std::uint8_t { kUsable, kMissing };
+
+struct Caller {
+  User user = User::kOrdinary;
+  Cgroups cgroups = Cgroups::kUsable;
+};
 
 struct Skipped {
   Column column;
@@ -34,9 +40,9 @@ struct Columns {
 Result<Columns> columns_for(const DoctorReport& doctor, const std::string& tier, const std::string& backend);
 
 // Why a column does not promise what the attack is about; empty: it does.
-std::string not_promised(const Attack& attack, Kind kind, User user);
+std::string not_promised(const Attack& attack, Kind kind, const Caller& caller);
 // Why the attack does not exist there; empty: it does.
-std::string left_out(const Attack& attack, Kind kind, User user);
+std::string left_out(const Attack& attack, Kind kind, const Caller& caller);
 
 const Words& args_on(const Attack& attack, Kind kind);
 

@@ -71,6 +71,7 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
   value = trimmed(value);
   const std::pair<std::string_view, std::string*> texts[] = {{"root-only", &attack.root_only},
                                                              {"no-bwrap", &attack.no_bwrap},
+                                                             {"no-cgroups", &attack.no_cgroups},
                                                              {"no-process", &attack.no_process},
                                                              {"no-process-user", &attack.no_process_user}};
   for (const auto& [name, to] : texts) {

@@ -140,9 +140,9 @@ class Runner {
     const Attack& attack = rows_[job.row].attack;
     const Kind kind = plan_.columns[job.column].kind;
     Outcome outcome;
-    if (std::string why = not_promised(attack, kind, plan_.user); !why.empty()) {
+    if (std::string why = not_promised(attack, kind, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kNotPromised, .text = std::move(why)};
-    } else if (why = left_out(attack, kind, plan_.user); !why.empty()) {
+    } else if (why = left_out(attack, kind, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kLeftOut, .text = std::move(why)};
     } else if (!stage_.has(attack.victim)) {
       outcome.text = fmt::format("the program {} is missing; install cloche with all of its files", attack.victim);
@@ -168,6 +168,7 @@ class Runner {
     const Attack& attack = rows_[job.row].attack;
     const Kind kind = plan_.columns[job.column].kind;
     Environment env = base_environment();
+    env["DECOY_TOKEN"] = "/decoy";  // also in what /proc shows of the bait
     env["BAIT_ENGINE"] = plan_.cloche;
     env["BAIT_SETUID_HELPER"] = stage_.victim("23_setuid_helper");
     Words words{stage_.in("bait"), "--dir", directory};

@@ -19,7 +19,7 @@ struct Job {
 struct Plan {
   std::string cloche;  // this very program
   std::vector<Column> columns;
-  User user = User::kOrdinary;
+  Caller caller;
   Words against;  // the command in front of the program
   Words policy;   // options that choose the user's own policy
   Words limits;   // options where this host cannot enforce limits

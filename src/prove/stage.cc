@@ -154,7 +154,8 @@ Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) 
     if (!done.insert(attack.victim).second || ::access((from + "/" + attack.victim).c_str(), F_OK) != 0) continue;
     CLOCHE_TRY(copy_program(from + "/" + attack.victim, victim(attack.victim), 0755));
     // Does nothing but tell that it has more rights than its caller.
-    if (attack.victim == "23_setuid") CLOCHE_TRY(copy_program(victim(attack.victim), victim("23_setuid_helper"), 04755));
+    if (attack.victim == "23_setuid")
+      CLOCHE_TRY(copy_program(victim(attack.victim), victim("23_setuid_helper"), 04755));
   }
   constexpr std::string_view kPolicy = "version = 1\nextends = \"untrusted\"\n[env]\npass = [\"BAIT_*\"]\n";
   // Code of low trust never runs on tier 0.
