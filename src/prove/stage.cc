@@ -27,6 +27,7 @@ namespace {
 
 constexpr const char* kStep = "stage";
 constexpr const char* kPrefix = "cloche-prove-";
+constexpr const char* kKept = "kept";      // somebody wants to look at it
 constexpr const char* kShared = "/var/tmp";  // not /tmp, which every cell has of its own
 constexpr std::size_t kLongestParent = 64;   // a socket below has to fit into 107 bytes
 
@@ -55,6 +56,7 @@ void remove_stale(const std::string& parent) {
     const Fd stage(::openat(::dirfd(dir.get()), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat info{};
     if (!stage.valid() || ::fstat(stage.get(), &info) != 0 || info.st_uid != ::geteuid()) continue;
+    if (::faccessat(stage.get(), kKept, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
     const Fd file(::openat(stage.get(), "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     // Without a lock it may be one that is just being made.
     constexpr time_t kLongEnough = 600;
@@ -173,7 +175,10 @@ Stage::Stage(Stage&& other) noexcept
 
 bool Stage::has(const std::string& name) const { return ::access(victim(name).c_str(), X_OK) == 0; }
 
-void Stage::keep() { (void)!::write(leash_.get(), "k", 1); }
+void Stage::keep() {
+  const Fd mark(::open(in(kKept).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  (void)!::write(leash_.get(), "k", 1);
+}
 
 Stage::~Stage() {
   if (guardian_ <= 0) return;
