@@ -11,6 +11,10 @@
 //     shared memory under a limit of 64M
 // attack: A sparse-file | args: sparse-file | options: --disk 16M | makes a file of a terabyte with nothing in it
 // attack: A reserve-disk | args: reserve | options: --disk 16M | reserves 48 MiB of disk under a limit of 16M
+// attack: A fill-work | args: work | options: --disk 16M | held: 0,137 | writes 48 MiB to its working directory under a
+//     limit of 16M
+// attack: A crowd-work | args: crowd | options: --inodes 4096 | held: 0,137 | no-bwrap: bwrap cannot give its tmpfs
+//     mounts an inode cap | makes 8,000 files in its working directory under a limit of 4096
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -87,6 +91,53 @@ static void share_memory(void) {
   BREACH("192 MiB of shared memory were filled under a limit of 64M\n");
 }
 
+// Where a limit is watched and not built in, the watcher looks a few times a second: this goes on for longer.
+static void sweep(int files) {
+  char name[32];
+  for (int i = 0; i < files; ++i) {
+    snprintf(name, sizeof name, "victim-%d", i);
+    unlink(name);
+  }
+}
+static void stay_over_the_limit(void) {
+  for (int i = 0; i < 150; ++i) nap();
+}
+static void fill_work(void) {
+  static char block[1 << 20];
+  char name[32];
+  signal(SIGXFSZ, SIG_IGN);
+  memset(block, 1, sizeof block);
+  for (int i = 0; i < 12; ++i) {  // each file alone stays below the limit
+    snprintf(name, sizeof name, "victim-%d", i);
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    for (int mebibytes = 0; mebibytes < 4; ++mebibytes) {
+      if (fd >= 0 && write(fd, block, sizeof block) == (ssize_t)sizeof block) continue;
+      sweep(12);
+      HELD();
+    }
+    close(fd);
+  }
+  stay_over_the_limit();
+  sweep(12);
+  BREACH("48 MiB were written under a limit of 16M\n");
+}
+static void crowd_work(void) {
+  enum { kMost = 8000 };
+  char name[32];
+  for (int i = 0; i < kMost; ++i) {
+    snprintf(name, sizeof name, "victim-%d", i);
+    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+      sweep(kMost);
+      HELD();
+    }
+    close(fd);
+  }
+  stay_over_the_limit();
+  sweep(kMost);
+  BREACH("%d files were made under a limit of 4096\n", kMost);
+}
+
 static void grow_file(const char* how) {
   signal(SIGXFSZ, SIG_IGN);
   int fd = open("victim-huge", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -108,6 +159,8 @@ int main(int argc, char** argv) {
   if (chosen("descriptors")) flood_descriptors();
   if (chosen("memory-file")) fill_memory();
   if (chosen("shared-memory")) share_memory();
+  if (chosen("work")) fill_work();
+  if (chosen("crowd")) crowd_work();
   if (chosen("sparse-file") || chosen("reserve")) grow_file(g_choice);
   HELD();
 }

@@ -190,12 +190,23 @@ class Honest(ProveCase):
         proof = self.proof("--only", "read-ssh", "--backend", "native", "--tier", "namespace", cloche=cloche)
         self.assertEqual(self.results(proof, "native"), {"read-ssh": "not-tried"})
 
+    def test_X3_the_host_has_the_last_word(self):
+        folder = self.programs()
+        liar = os.path.join(folder, "attacks/home_files")
+        with open(liar, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\necho begun\necho planted >>"$BAIT_HOME/.bashrc"\necho held\n')
+        proof = self.proof("--only", "read-ssh", "--only", "read-aws", "--against", "env", "--jobs", "1",
+                           cloche=os.path.join(folder, "cloche"))
+        for attack in proof["attacks"]:
+            outcome = attack["results"]["against"]
+            self.assertEqual((outcome["result"], outcome["text"]), ("breached", "on the host home/.bashrc has changed"))
+
     def test_a_bait_that_others_can_change_is_not_started(self):
         folder = self.programs()
         os.chmod(os.path.join(folder, "attacks/bait"), 0o777)
         done = self.prove("--list", cloche=os.path.join(folder, "cloche"))
-        self.assertIn(done.returncode, (0, 125))
-        self.assertNotIn(folder, done.stdout)
+        elsewhere = os.path.exists("/usr/local/libexec/cloche/attacks/bait")
+        self.assertEqual(done.returncode, 0 if elsewhere else 125, done.stderr)
 
     def test_a_manifest_that_is_broken_is_told(self):
         folder = self.programs()
