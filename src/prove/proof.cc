@@ -50,6 +50,10 @@ Count Proof::count(Threat threat, std::size_t column) const {
   return out;
 }
 
+bool Proof::has(Threat threat) const {
+  return std::ranges::any_of(rows, [threat](const Row& row) { return row.attack.threat == threat; });
+}
+
 bool Proof::all_held() const {
   const Count all = count();
   return all[at(Verdict::kBreached)] == 0 && all[at(Verdict::kNotTried)] == 0 && all[at(Verdict::kHeld)] > 0;

@@ -31,6 +31,7 @@ struct Proof {
 
   Count count() const;
   Count count(Threat threat, std::size_t column) const;
+  bool has(Threat threat) const;
   bool all_held() const;  // nothing breached, nothing untried, and something held
 };
 

@@ -77,6 +77,7 @@ void put_matrix(Page& page, const Proof& proof) {
   page.put("<h2>Matrix</h2>\n<table>");
   put_columns(page, proof, "threat");
   for (const Threat threat : kThreats) {
+    if (!proof.has(threat)) continue;
     page.put("<tr><th scope=\"row\">{} {}</th>", letter_of(threat), title_of(threat));
     for (std::size_t i = 0; i < proof.columns.size(); ++i) {
       const Count count = proof.count(threat, i);
@@ -93,6 +94,7 @@ void put_matrix(Page& page, const Proof& proof) {
 
 void put_attacks(Page& page, const Proof& proof) {
   for (const Threat threat : kThreats) {
+    if (!proof.has(threat)) continue;
     page.put("<h2>{}: {}</h2>\n<table>", letter_of(threat), title_of(threat));
     put_columns(page, proof, "attack");
     for (const Row& row : proof.rows) {

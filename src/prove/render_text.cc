@@ -54,12 +54,11 @@ std::string head_of(const Proof& proof) {
 
 void put_rows(Page& page, const Proof& proof) {
   for (const Threat threat : kThreats) {
-    const auto is_this = [threat](const Row& row) { return row.attack.threat == threat; };
-    if (std::ranges::none_of(proof.rows, is_this)) continue;
+    if (!proof.has(threat)) continue;
     page.line("");
     page.line(fmt::format("{}{} {}", head_of(proof), letter_of(threat), title_of(threat)));
     for (const Row& row : proof.rows) {
-      if (!is_this(row)) continue;
+      if (row.attack.threat != threat) continue;
       std::string line;
       for (const Outcome& outcome : row.outcomes) {
         line += page.painted(mark_of(outcome.verdict), outcome.verdict) + std::string(kColumnWidth - 1, ' ');
@@ -72,6 +71,7 @@ void put_rows(Page& page, const Proof& proof) {
 void put_matrix(Page& page, const Proof& proof) {
   page.line("");
   for (const Threat threat : kThreats) {
+    if (!proof.has(threat)) continue;
     for (std::size_t i = 0; i < proof.columns.size(); ++i) {
       const Count count = proof.count(threat, i);
       const std::string title = fmt::format("{} {}", letter_of(threat), title_of(threat));
@@ -126,7 +126,8 @@ std::string render(const Proof& proof, Extent extent, Colour colour) {
     legend += fmt::format("{} {} {}   ", page.painted(mark_of(verdict), verdict),
                           all[static_cast<std::size_t>(verdict)], words_of(verdict));
   }
-  page.line(legend + fmt::format("{} attacks, {}", proof.rows.size(), human(Seconds(proof.took))));
+  page.line(legend + fmt::format("{} attack{}, {}", proof.rows.size(), proof.rows.size() == 1 ? "" : "s",
+                                 human(Seconds(proof.took))));
   return page.take();
 }
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kStep = "stage";
 constexpr const char* kPrefix = "cloche-prove-";
-constexpr const char* kKept = "kept";      // somebody wants to look at it
+constexpr const char* kKept = "kept";        // somebody wants to look at it
 constexpr const char* kShared = "/var/tmp";  // not /tmp, which every cell has of its own
 constexpr std::size_t kLongestParent = 64;   // a socket below has to fit into 107 bytes
 
