@@ -11,6 +11,7 @@
 
 #include "cli/console.h"
 #include "prove/proof.h"
+#include "report/text.h"
 
 namespace cloche::cli {
 
@@ -19,6 +20,7 @@ class ProveProgress {
   enum class Voice { kSpeak, kQuiet };
   ProveProgress(const std::vector<prove::Attack>& attacks, std::vector<prove::Column> columns, Voice voice)
       : columns_(std::move(columns)), voice_(voice), total_(attacks.size() * columns_.size()) {
+    for (prove::Column& column : columns_) column.title = printable(column.title);  // may be another's command
     for (const prove::Attack& attack : attacks) {
       for (std::size_t i = 0; i < columns_.size(); ++i) ++groups_[{i, attack.threat}].left;
     }

@@ -11,7 +11,8 @@ using testing::Not;
 
 Proof sample() {
   Proof proof{.version = "1", .date = "today", .host = {{"system", "<script>alert(1)</script>"}}};
-  proof.columns = {{Kind::kAgainst, "against", "x'\"><img src=//evil>"}, {Kind::kNative, "native", "tier 1, native"}};
+  proof.columns = {{Kind::kAgainst, "against", "x\x1b[2J'\"><img src=//evil>"},
+                   {Kind::kNative, "native", "tier 1, native"}};
   const auto row = [](const char* name, Outcome first, Outcome second) {
     return Row{{.victim = "v", .name = name, .threat = Threat::kSideEffects, .tries = "tries"}, {first, second}};
   };
@@ -36,7 +37,7 @@ TEST(Proof, HoldsOnlyIfSomethingWasTriedAndNothingIsOpen) {
 TEST(Html, NothingOfOthersIsMarkup) {
   const std::string page = to_html(sample());
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
-  EXPECT_THAT(page, HasSubstr("x&#39;&quot;&gt;&lt;img src=//evil&gt;"));
+  EXPECT_THAT(page, HasSubstr("x\\x1b[2J&#39;&quot;&gt;&lt;img src=//evil&gt;"));
   EXPECT_THAT(page, HasSubstr("&lt;/td&gt;\\x1b[2J &amp; more"));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("<img")));

@@ -76,7 +76,8 @@ void put_matrix(Page& page, const Proof& proof) {
       const Count count = proof.count(threat, i);
       const std::string title = fmt::format("{} {}", letter_of(threat), title_of(threat));
       const std::string sum = summary_of(count);
-      page.line(fmt::format("{}{}{}", pad(i == 0 ? title : "", 30), pad(proof.columns[i].title, 18),
+      page.line(fmt::format("{}{}{}", pad(i == 0 ? title : "", 30),
+                            pad(fit(printable(proof.columns[i].title), 40) + "  ", 18),
                             page.painted(sum, worst_of(count))));
     }
   }
