@@ -1,14 +1,14 @@
-// 37. Every tmpfs has a size and an inode cap. Run with --disk 16M --inodes 4096; tries 64 MiB and 8,000 files.
+// 37. Every tmpfs has a size and an inode cap. Run with --disk 16M --inodes 1024; tries 64 MiB and 2,000 files.
 //
-// attack: A scratch-caps | args: caps | options: --disk 16M --memory 256M --inodes 4096 | no-bwrap: bwrap cannot give
+// attack: A scratch-caps | args: caps | options: --disk 16M --memory 256M --inodes 1024 | no-bwrap: bwrap cannot give
 //     its tmpfs mounts noexec or an inode cap; the plan says weakened | no-process: tier 0 writes to the host's disk,
 //     with a cap per file only | looks for a memory file system without a cap
-// attack: A fill-disk | args: bytes | options: --disk 16M --memory 256M --inodes 4096 | no-bwrap: bwrap cannot give
+// attack: A fill-disk | args: bytes | options: --disk 16M --memory 256M --inodes 1024 | no-bwrap: bwrap cannot give
 //     its tmpfs mounts noexec or an inode cap; the plan says weakened | no-process: tier 0 writes to the host's disk,
 //     with a cap per file only | writes 64 MiB under a limit of 16M
-// attack: A fill-inodes | args: files | options: --disk 16M --memory 256M --inodes 4096 | no-bwrap: bwrap cannot give
+// attack: A fill-inodes | args: files | options: --disk 16M --memory 256M --inodes 1024 | no-bwrap: bwrap cannot give
 //     its tmpfs mounts noexec or an inode cap; the plan says weakened | no-process: tier 0 writes to the host's disk,
-//     with a cap per file only | makes 8,000 files under a limit of 4096
+//     with a cap per file only | makes 2,000 files under a limit of 1024
 #include <sys/statvfs.h>
 
 #include "mounts.h"
@@ -37,7 +37,7 @@ static void fill(const char* directory) {
 static void crowd(const char* directory) {
   char path[4200];
   int made = 0;
-  for (; made < 8000; ++made) {
+  for (; made < 2000; ++made) {
     snprintf(path, sizeof path, "%s/v37-%d", directory, made);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0) break;
@@ -47,7 +47,7 @@ static void crowd(const char* directory) {
     snprintf(path, sizeof path, "%s/v37-%d", directory, i);
     unlink(path);
   }
-  if (made >= 8000) BREACH("%d files fit into %s\n", made, directory);
+  if (made >= 2000) BREACH("%d files fit into %s\n", made, directory);
 }
 
 int main(int argc, char** argv) {

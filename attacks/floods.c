@@ -13,8 +13,8 @@
 // attack: A reserve-disk | args: reserve | options: --disk 16M | reserves 48 MiB of disk under a limit of 16M
 // attack: A fill-work | args: work | options: --disk 16M | held: 0,137 | writes 48 MiB to its working directory under a
 //     limit of 16M
-// attack: A crowd-work | args: crowd | options: --inodes 4096 | held: 0,137 | no-bwrap: bwrap cannot give its tmpfs
-//     mounts an inode cap | makes 8,000 files in its working directory under a limit of 4096
+// attack: A crowd-work | args: crowd | options: --inodes 1024 | held: 0,137 | no-bwrap: bwrap cannot give its tmpfs
+//     mounts an inode cap | makes 2,000 files in its working directory under a limit of 1024
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -122,7 +122,7 @@ static void fill_work(void) {
   BREACH("48 MiB were written under a limit of 16M\n");
 }
 static void crowd_work(void) {
-  enum { kMost = 8000 };
+  enum { kMost = 2000 };
   char name[32];
   for (int i = 0; i < kMost; ++i) {
     snprintf(name, sizeof name, "victim-%d", i);
@@ -135,7 +135,7 @@ static void crowd_work(void) {
   }
   stay_over_the_limit();
   sweep(kMost);
-  BREACH("%d files were made under a limit of 4096\n", kMost);
+  BREACH("%d files were made under a limit of 1024\n", kMost);
 }
 
 static void grow_file(const char* how) {
