@@ -151,6 +151,7 @@ static void grow_file(const char* how) {
 
 int main(int argc, char** argv) {
   victim_begin();
+  alarm(30);  // a busy disk is slow
   choose(argc, argv);
   if (g_choice == NULL) g_choice = "descriptors";
   if (chosen("output")) flood_output();

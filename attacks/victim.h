@@ -5,7 +5,7 @@
 //   exit 77  could not be tried: one line says which fact is missing
 // Successful attempts must be harmless too, because each victim is also run with its wall taken away, and by people
 // without any sandbox: nothing is touched but what the bait planted, and memory (256M), processes (200), disk (64M) and
-// time (10 s) are bounded by the victim itself.
+// time (10 s, or 30 where a busy machine is slow) are bounded by the victim itself.
 #ifndef CLOCHE_ATTACKS_VICTIM_H
 #define CLOCHE_ATTACKS_VICTIM_H
 
