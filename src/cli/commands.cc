@@ -44,6 +44,15 @@ constexpr auto kPlanExamples = std::to_array<Text>({
 });
 constexpr auto kDoctorUsages = std::to_array<Text>({"doctor [--json]"});
 constexpr auto kDoctorExamples = std::to_array<Text>({"cloche doctor", "cloche doctor --json"});
+constexpr auto kProveUsages = std::to_array<Text>(
+    {"prove [options]", "prove --policy FILE [options]", "prove --against COMMAND [options]", "prove --list [--json]"});
+constexpr auto kProveExamples = std::to_array<Text>({
+    "cloche prove                                # every tier and backend that works here",
+    "cloche prove --html proof.html --summary",
+    "cloche prove --policy policy.toml --only D",
+    "cloche prove --against 'bwrap --ro-bind / / --unshare-all'",
+    "cloche prove --against env                  # no sandbox: what would get through",
+});
 constexpr auto kPolicyUsages = std::to_array<Text>(
     {"policy presets", "policy show NAME|FILE", "policy check FILE [--ceiling FILE]", "policy schema"});
 constexpr auto kPolicyExamples = std::to_array<Text>({
@@ -139,6 +148,17 @@ constexpr Text kPlanText =
     "Shows what `run` with the same words would do, step by step and with the guarantee that each step serves, and "
     "does nothing of it. Exit code 126 when it would be refused.";
 
+constexpr Text kProveText =
+    "Tries attacks on this machine, as this user, and says of each whether it was held, got through (breached) or "
+    "could "
+    "not be tried. They are small programs that come with cloche; each runs as untrusted code would, and looks for "
+    "canaries that were planted for it in a private directory. They are bounded, and harmless where they get through. "
+    "What a tier does not promise is listed with the reason.\n"
+    "--policy proves your own policy. --against proves any other command: what follows it is the program to run; it is "
+    "split as a shell would, and no shell is used.\n"
+    "Exit code: 0 all held; 1 something got through or could not be tried; 2 wrong command line; 125 cloche failed; "
+    "130 "
+    "stopped.";
 constexpr Text kOutputsText =
     "A plugin hands back files as a JSON document and never writes itself. The document is checked as a whole, every "
     "path has one owner, and all of it is applied or nothing. A file that a person edited, that another producer owns "
@@ -220,6 +240,7 @@ std::array<Section, 3> run_sections() {
 struct Book {
   std::array<Section, 3> run = run_sections();
   std::array<Section, 1> doctor{{{"Options", kDoctorOptions}}};
+  std::array<Section, 1> prove{{{"Options", kProveOptions}}};
   std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
   std::array<Section, 1> why{{{"Options", kWhyCommandOptions}}};
@@ -233,13 +254,15 @@ struct Book {
   std::array<Section, 1> artifacts{{{"Options", kArtifactsOptions}}};
   std::array<Section, 1> grant{{{"Options", kGrantOptions}}};
   std::array<Section, 1> revoke{{{"Options", kRevokeOptions}}};
-  std::array<Command, 17> commands{{
+  std::array<Command, 18> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
        "Tries this host out, with a test cell of its own. Exit code 0 when tier namespace is usable with the native "
        "backend, 1 when it is not.",
        doctor, kDoctorExamples, doctor_command},
+      {"prove", "try attacks on this machine, and show what holds", kProveUsages, kProveText, prove, kProveExamples,
+       prove_command},
       {"policy", "list, show and check policies", kPolicyUsages,
        "Policies are TOML files; presets are built in. `schema` prints the JSON Schema of the file. Exit code 126 when "
        "a policy is wrong or over the ceiling.",

@@ -40,6 +40,7 @@ int show_help(std::string_view command);
 int run_command(Words words);
 int plan_command(Words words);
 int doctor_command(Words words);
+int prove_command(Words words);
 int policy_command(Words words);
 int report_command(Words words);
 int why_command(Words words);
@@ -56,6 +57,7 @@ int revoke_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
+extern const Table kProveOptions;
 extern const Table kPolicyCommandOptions;
 extern const Table kReportCommandOptions;
 extern const Table kWhyCommandOptions;
