@@ -24,6 +24,16 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"fchmodat", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
     {"fchmodat2", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
     {"utimensat", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"utime", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"utimes", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"futimesat", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"chown", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"lchown", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"fchownat", Use::kChange, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"setxattr", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"lsetxattr", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"removexattr", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"lremovexattr", Use::kChange, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"unlink", Use::kRemove, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"unlinkat", Use::kRemove, Watch::kCalls, 1, 0, kNone, kNone, kNone},
     {"rmdir", Use::kRemove, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
@@ -67,32 +77,29 @@ ArgCheck only_reads(std::int8_t flags) {
   return {ArgCheck::Op::kMaskedEqual, static_cast<std::uint8_t>(flags), 32, kOpensToChange, 0};
 }
 
-// What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that go through whole
-// trees do it from open directories: below kAll nothing is told of those, which are in reach already.
+// What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that read whole trees do it
+// from open directories: below kAll that is not told, since who has the directory open may read it. What changes
+// something is always told.
 void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, const WatchedCall& call, Watch watch) {
   const auto with = [&](std::initializer_list<ArgCheck> more, Action action) {
     Clause clause{checks, action};
     clause.all.insert(clause.all.end(), more);
     out.push_back(std::move(clause));
   };
-  const bool reads_too = watch >= Watch::kFiles || call.flags == kNoArgument;
-  if (watch == Watch::kAll || (call.place == kNoArgument && reads_too)) {
-    with({}, kTellIt);
-  } else if (call.place == kNoArgument) {
-    with({only_reads(call.flags)}, kAllowIt);
-    with({}, kTellIt);
-  } else {
-    if (!reads_too) with({from_working_directory(call.place), only_reads(call.flags)}, kAllowIt);
-    with({from_working_directory(call.place)}, kTellIt);
-    if (call.place2 != kNoArgument) with({from_working_directory(call.place2)}, kTellIt);
-    with({}, kAllowIt);
+  if (watch < Watch::kAll && call.flags != kNoArgument) {
+    const bool named = watch >= Watch::kFiles;
+    if (named && call.place != kNoArgument) {
+      with({only_reads(call.flags), from_working_directory(call.place)}, kTellIt);
+    }
+    if (!named || call.place != kNoArgument) with({only_reads(call.flags)}, kAllowIt);
   }
+  with({}, kTellIt);
 }
 
 void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
   std::vector<Clause> clauses;
   for (Clause& clause : rule.clauses) {
-    if (clause.action == kAllowIt) {
+    if (clause.action == kAllowIt && call.use != Use::kSignal) {
       add_allowed(clauses, clause.all, call, watch);
     } else {
       clauses.push_back(std::move(clause));
@@ -118,6 +125,8 @@ std::vector<Rule> watched(std::vector<Rule> rules, Watch watch) {
     // By unshare(0) a guest-to-be tries the filter, before anybody listens.
     if (rule.name == "unshare") rule.clauses.push_back({{{ArgCheck::Op::kEqual, 0, 64, ~0ull, 0}}, rule.action});
     rule.action = told(rule.action);
+    // Who asks whether somebody is there asks often, and is answered.
+    if (rule.name == "kill") rule.clauses.push_back({{{ArgCheck::Op::kEqual, 1, 32, ~0ull, 0}}, rule.action});
     const auto call = std::ranges::find(kCalls, rule.name, &WatchedCall::name);
     if (call != kCalls.end() && watch >= call->from) tell_of_allowed(rule, *call, watch);
   }

@@ -129,13 +129,15 @@ TEST(FilterWatch, TellsMoreFromLevelToLevel) {
   EXPECT_FALSE(verdict(Watch::kCalls, "openat", {kHere, 0, 0})) << "opens to read";
   EXPECT_TRUE(verdict(Watch::kFiles, "openat", {kHere, 0, 0}));
   EXPECT_TRUE(verdict(Watch::kFiles, "openat", {0xdeadbeef00000000 | kHere, 0, 0})) << "an int";
-  EXPECT_FALSE(verdict(Watch::kFiles, "openat", {5, 0, 01})) << "from an open directory";
+  EXPECT_FALSE(verdict(Watch::kFiles, "openat", {5, 0, 0})) << "reads from an open directory";
+  EXPECT_TRUE(verdict(Watch::kCalls, "openat", {5, 0, 01})) << "changes, wherever from";
+  EXPECT_TRUE(verdict(Watch::kCalls, "unlinkat", {5, 0, 0}));
   EXPECT_TRUE(verdict(Watch::kAll, "openat", {5, 0, 0}));
   EXPECT_FALSE(verdict(Watch::kFiles, "newfstatat", {kHere}));
   EXPECT_TRUE(verdict(Watch::kAll, "newfstatat", {kHere}));
   EXPECT_TRUE(verdict(Watch::kCalls, "execve", {}));
   EXPECT_TRUE(verdict(Watch::kCalls, "connect", {}));
-  EXPECT_TRUE(verdict(Watch::kCalls, "renameat2", {5, 0, kHere, 0, 0})) << "into a named place";
+  EXPECT_TRUE(verdict(Watch::kCalls, "renameat2", {5, 0, 6, 0, 0}));
   EXPECT_FALSE(verdict(Watch::kAll, "read", {}));
 }
 

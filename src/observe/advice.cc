@@ -69,12 +69,12 @@ CallAdvice advise_family(const Sighting& s, const Plan& plan) {
     out.detail += ", raw";
     out.advice = never("raw sockets see and forge traffic of others");
   } else if (inet && !plan.filter.inet_sockets) {
-    out.advice = allow("net.allow = [\"<host>:<port>\"]");
+    out.advice = never("name the host: net.allow = [\"HOST:PORT\"]");
   } else if (inet) {
     out.detail += ", neither TCP nor UDP";
     out.advice = never("other protocols load modules into the kernel");
   } else if (family == AF_UNIX && plan.tier == Tier::kProcess) {
-    out.advice = never("tier \"process\" has no sockets; write tier = \"namespace\"");
+    out.advice = allow("tier = \"namespace\"");
   } else if (family == AF_UNIX) {
     out.advice =
         never("where a piece of the host's files is granted its sockets would be in reach (files.*, workspace)");
@@ -103,6 +103,8 @@ std::string quoted(const std::string& text) { return toml_string(text); }
 
 Advice advise_path(const std::string& path, Right right, bool allowed) {
   if (!allowed) return never("this user may not do that outside of a cell either");
+  // A line is for pasting: what a reader cannot tell from the end of the string is not in it.
+  if (path.find_first_of("\"\\") != std::string::npos) return never("its name has quotes or backslashes");
   Policy policy;
   auto& list = right == Right::kRead    ? policy.files.read
                : right == Right::kWrite ? policy.files.write
@@ -110,6 +112,12 @@ Advice advise_path(const std::string& path, Right right, bool allowed) {
   list.push_back(path);
   if (const Status fits = check(policy, {}); !fits) return never(fits.error().message);
   return allow(fmt::format("{} = [{}]", key_of(right), quoted(path)));
+}
+
+Advice advise_linked(const std::string& real, Right right, bool allowed) {
+  const Advice direct = advise_path(real, right, allowed);
+  if (direct.allow.empty()) return direct;
+  return never(fmt::format("no grant leads through a symbolic link: name it {} and grant {}", quoted(real), direct.allow));
 }
 
 Advice advise_socket(const std::string& path, Tier tier) {
@@ -127,10 +135,15 @@ Advice advise_denied_host(const std::string& host_and_port, const std::string& r
   return advise_host(host_and_port);
 }
 
+Advice advise_name(const std::string& host, const std::string& reason) {
+  if (reason.find(" is not in net.allow") == std::string::npos) return never(reason);
+  return never(fmt::format("name the port, too: net.allow = [\"{}:PORT\"]", host));
+}
+
 Advice advise_method(const Call& call) {
   const bool is_missing = call.reason.find("does not allow the method") != std::string::npos || call.reason.empty();
   if (call.method.empty() || !is_missing) return never(call.reason.empty() ? "it is no call" : call.reason);
-  return allow(fmt::format("[[sockets.rules]] path = {}, methods = [{}]", quoted(call.socket), quoted(call.method)));
+  return allow(fmt::format("sockets.rules = [{{ path = {}, methods = [{}] }}]", quoted(call.socket), quoted(call.method)));
 }
 
 CallAdvice advise_call(const Sighting& s, const Plan& plan) {
@@ -151,7 +164,6 @@ std::string raised_limit(const Plan& plan, const std::string& key) {
   const auto size = [&](Bytes now) { return fmt::format("{} = \"{}\"", key, to_text(Bytes{now.count * 2})); };
   const auto time = [&](Millis now) { return fmt::format("{} = \"{}\"", key, to_text(Millis{now.count() * 2})); };
   if (key == "limits.pids") return fmt::format("{} = {}", key, limits.pids * 2);
-  if (key == "limits.inodes") return fmt::format("{} = {}", key, limits.inodes * 2);
   if (key == "limits.memory") return size(limits.memory);
   if (key == "limits.disk") return size(limits.disk);
   if (key == "limits.output") return size(limits.output);

@@ -14,10 +14,14 @@ struct Advice {
 
 // `allowed`: the engine's own user may do it.
 Advice advise_path(const std::string& path, Right right, bool allowed);
+// Behind a symbolic link that the guest does not see.
+Advice advise_linked(const std::string& real, Right right, bool allowed);
 Advice advise_socket(const std::string& path, Tier tier);
 Advice advise_host(const std::string& host_and_port);
 // One that the gateway refused for a reason.
 Advice advise_denied_host(const std::string& host_and_port, const std::string& reason);
+// A name that was asked for; nobody knows the port yet.
+Advice advise_name(const std::string& host, const std::string& reason);
 Advice advise_method(const Call& call);
 
 // A call that the filter refused: "socket", "AF_NETLINK".

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -56,32 +57,54 @@ Denial denial_of(std::string what, std::string detail, const Sighting& s, const 
   return {std::move(what), std::move(detail), s.count, s.program, advice.allow, advice.never};
 }
 
+bool covers(const std::string& folder, const std::string& path) {
+  return path == folder || folder == "/" ||
+         (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+// A part of the host's own tree: what is not there is not there outside either.
+bool is_the_hosts(const Plan& plan, const std::string& path) {
+  return std::ranges::any_of(plan.grants, [&](const std::string& grant) { return covers(grant, path); }) ||
+         std::ranges::any_of(plan.workspaces, [&](const Workspace& w) { return covers(w.path, path); });
+}
+
+// Whether the guest sees the names on the way to it, so that a link there leads it on.
+bool sees_the_way(const Plan& plan, const std::string& path) {
+  return std::ranges::any_of(plan.reach, [&](const Reach& r) { return r.path != "/" && covers(r.path, path); });
+}
+
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
   const Need need = need_of(s);
+  // Names are made and removed in a directory, whatever they stand for.
+  const bool of_folder = s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind;
   // A file that is there is judged by where it really is.
-  const std::string& place = s.presence == Presence::kThere && !s.real.empty() ? s.real : s.what;
-  const bool held_back = !suffices(rights_to(plan, place), need);
+  const std::string& named = s.presence == Presence::kThere && !s.real.empty() ? s.real : s.what;
+  const bool is_new = s.presence != Presence::kThere && need.right == Right::kWrite;
+  const bool held_back = !suffices(rights_to(plan, of_folder ? folder_of(named) : named), need);
   // What is not there may be held back all the same: outside of the cell there may be something of that name.
   const bool hidden = s.presence == Presence::kMissing && need.right != Right::kWrite;
   if (!held_back && !hidden) return std::nullopt;
-  // A path that is new to the guest: what it makes there needs the folder.
-  const bool makes = s.presence != Presence::kThere && need.right == Right::kWrite;
   auto found = look(s.what, need.right);
-  if (!found && makes) found = look(folder_of(s.what), need.right);
+  if (found && of_folder) found = look(folder_of(found->real), need.right);
+  if (!found && is_new) found = look(folder_of(s.what), need.right);
   if (!found) return std::nullopt;  // nothing is there, outside either
-  // A name whose links could not be followed in the cell: granted directories are where they are on the host.
-  if (s.presence == Presence::kUnknown && suffices(rights_to(plan, found->real), need)) return std::nullopt;
+  // A name whose links could not be followed in the cell, or that the guest made or removed itself.
+  const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
+  if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
   // The host's /proc has another "self".
-  const bool is_proc = s.what.starts_with("/proc/");
-  const std::string granted = is_proc ? s.what : makes && !found->directory ? folder_of(found->real) : found->real;
-  return denial_of(need.word, s.what, s, advise_path(granted, need.right, found->allowed));
+  if (s.what.starts_with("/proc/")) return denial_of(need.word, s.what, s, advise_path(s.what, need.right, found->allowed));
+  const std::string end = of_folder || (is_new && found->directory && found->real != s.what) ? folder_of(s.what) : s.what;
+  if (found->real != end && !sees_the_way(plan, s.what)) {
+    return denial_of(need.word, s.what, s, advise_linked(found->real, need.right, found->allowed));
+  }
+  return denial_of(need.word, s.what, s, advise_path(found->real, need.right, found->allowed));
 }
 
 std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, const HostLook& look) {
-  if (s.what.starts_with('@')) {
+  if (s.family == Family::kAbstract) {
     return denial_of("connect", s.what, s, {{}, "abstract sockets of the host are never in reach"});
   }
-  if (s.what.starts_with('/')) {
+  if (s.family == Family::kPath) {
     const auto found = look(s.what, Right::kWrite);
     if (!found || !found->socket || s.presence == Presence::kThere) return std::nullopt;
     return denial_of("connect", s.what, s, advise_socket(found->real, plan.tier));
@@ -97,7 +120,7 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
 // Of the cell's own loopback, where it has one.
 std::optional<Denial> explain_port(const Sighting& s, const Plan& plan) {
   const auto colon = s.what.rfind(':');
-  if (s.what.starts_with('@') || colon == std::string::npos || plan.net == NetMode::kHost) return std::nullopt;
+  if (s.family != Family::kInet || colon == std::string::npos || plan.net == NetMode::kHost) return std::nullopt;
   const std::string host = s.what.substr(0, colon);
   const int port = std::atoi(s.what.c_str() + colon + 1);
   const bool own = host.starts_with("127.") || host == "0.0.0.0" || host == "[::]" || host == "[::1]";
@@ -113,7 +136,7 @@ std::optional<Denial> explain_one(const Sighting& s, const Plan& plan, const Hos
     return denial_of(call.what, call.detail, s, call.advice);
   }
   if (s.use == Use::kConnect) return explain_connection(s, plan, look);
-  if (s.use == Use::kBind && !s.what.starts_with('/')) return explain_port(s, plan);
+  if (s.use == Use::kBind && s.family != Family::kPath) return explain_port(s, plan);
   if (s.use == Use::kSignal) {
     if (s.presence != Presence::kMissing) return std::nullopt;
     return denial_of("signal", s.what, s, {{}, "a guest reaches the processes of its own cell only"});
@@ -132,20 +155,34 @@ int rank(const Denial& denial) {
 
 std::uint64_t rights_to(const Plan& plan, const std::string& path) {
   std::uint64_t rights = 0;
+  std::size_t longest = 0;
   for (const Reach& reach : plan.reach) {
-    const bool covers =
-        path == reach.path || reach.path == "/" ||
-        (path.size() > reach.path.size() && path.starts_with(reach.path) && path[reach.path.size()] == '/');
-    if (covers) rights |= reach.rights;
+    if (!covers(reach.path, path)) continue;
+    // Landlock adds up what every directory on the way gives; but of mounts the one that is nearest decides.
+    const bool nearer = plan.tier != Tier::kProcess && reach.path.size() > longest;
+    rights = nearer ? reach.rights : rights | reach.rights;
+    longest = std::max(longest, reach.path.size());
   }
   return rights;
+}
+
+bool is_granted(const Sighting& s, const Plan& plan) {
+  if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
+  const bool of_folder = s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind;
+  const std::string& named = s.real.empty() ? s.what : s.real;
+  return suffices(rights_to(plan, of_folder ? folder_of(named) : named), need_of(s));
 }
 
 std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan, const HostLook& look) {
   std::map<std::pair<std::string, std::string>, std::size_t> known;
   std::vector<Denial> out;
   std::uint64_t beyond = 0;
+  std::set<std::string> own_names;
   for (const Sighting& s : seen) {
+    if (s.use == Use::kBind && s.family == Family::kAbstract) own_names.insert(s.what);
+  }
+  for (const Sighting& s : seen) {
+    if (s.use == Use::kConnect && own_names.contains(s.what)) continue;
     auto denial = explain_one(s, plan, look);
     if (!denial) continue;
     const auto [place, is_new] = known.emplace(std::pair(denial->what, denial->detail), out.size());
@@ -180,8 +217,8 @@ std::vector<Denial> explain_network(const NetworkUse& use) {
     const std::string host = c.name.empty() ? c.address : c.name;
     if (c.via == Via::kSocket) {
       add(host, c.count, {{}, c.reason});
-    } else if (c.port == 0) {
-      add(host + " (its name was asked for)", c.count, advise_host(host + ":<port>"));
+    } else if (c.via == Via::kDns || c.port == 0) {
+      add(host, c.count, advise_name(host, c.reason));
     } else {
       const bool bare = c.name.empty() && host.find(':') != std::string::npos && !host.starts_with('[');
       const std::string at = fmt::format("{}:{}", bare ? "[" + host + "]" : host, c.port);

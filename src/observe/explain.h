@@ -27,6 +27,9 @@ using HostLook = std::function<std::optional<HostPath>(const std::string& path, 
 // The rights that a guest of the plan has to a path without links, in Landlock's words.
 std::uint64_t rights_to(const Plan& plan, const std::string& path);
 
+// What is there and may be done: nothing will be said of it.
+bool is_granted(const Sighting& sighting, const Plan& plan);
+
 // At most kMostDenials, files first; whatever is beyond them is one line that counts it.
 inline constexpr std::size_t kMostDenials = 256;
 std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan, const HostLook& look);

@@ -59,6 +59,12 @@ Sighting path(Use use, const std::string& what, Presence presence = Presence::kM
   return s;
 }
 
+Sighting inet(Use use, const std::string& what) {
+  Sighting s = path(use, what);
+  s.family = Family::kInet;
+  return s;
+}
+
 std::vector<Denial> explained(const Sighting& s, const Host& host, const Plan& plan = sample()) {
   return explain({s}, plan, host.look());
 }
@@ -109,6 +115,41 @@ TEST(Explain, X4_ALinkOutOfAGrantIsNamedByItsTarget) {
   EXPECT_EQ(denials[0].allow, "files.read = [\"/home/me/other/file\"]");
 }
 
+TEST(Explain, X4_ALinkThatTheGuestDoesNotSeeIsNoLine) {
+  const Host host = Host().has("/home/me/link", "/home/me/other/file");
+  const auto denials = explained(path(Use::kOpen, "/home/me/link"), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "");
+  EXPECT_NE(denials[0].never.find("files.read = [\"/home/me/other/file\"]"), std::string::npos) << denials[0].never;
+}
+
+TEST(Explain, X4_RemovalAndRenamingNeedTheDirectory) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
+  for (const Use use : {Use::kRemove, Use::kMake}) {
+    const auto denials = explained(path(use, "/home/me/data/x", Presence::kThere), host);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "files.write = [\"/home/me/data\"]");
+  }
+}
+
+TEST(Explain, X4_TheNearestMountDecides) {
+  Plan plan = sample();
+  plan.reach.push_back({"/work/in", landlock::kRead});
+  const Host host = Host().has("/work/in/x");
+  EXPECT_EQ(explained(path(Use::kOpen, "/work/in/x", Presence::kThere, true), host, plan).size(), 1u);
+  plan.tier = Tier::kProcess;  // Landlock adds up
+  EXPECT_TRUE(explained(path(Use::kOpen, "/work/in/x", Presence::kThere, true), host, plan).empty());
+}
+
+TEST(Explain, X4_WhatTheGuestMadeOrRemovedItselfWasNotDenied) {
+  Plan plan = sample();
+  plan.grants = {"/home/me/out"};
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/out/n"), Host().has("/home/me/out/n"), plan).empty());
+  plan.grants.clear();
+  plan.workspaces = {{"/home/me/out", "w", false, {}}};
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/out/n"), Host().has("/home/me/out/n"), plan).empty());
+}
+
 TEST(Explain, X4_ExecOfWhatMayOnlyBeRead) {
   const Host host = Host().has("/home/me/data/tool");
   const auto denials = explained(path(Use::kExecute, "/home/me/data/tool", Presence::kThere), host);
@@ -141,32 +182,39 @@ TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
   EXPECT_EQ(denials[0].allow, "") << "no policy can name it";
   EXPECT_NE(denials[0].never, "");
   const std::string plain = "/home/me/\"] ' \\";
-  EXPECT_EQ(explained(path(Use::kOpen, plain), Host().has(plain)).at(0).allow,
-            "files.read = [\"/home/me/\\\"] ' \\\\\"]");
+  EXPECT_EQ(explained(path(Use::kOpen, plain), Host().has(plain)).at(0).allow, "") << "nor paste it";
 }
 
 TEST(Explain, X4_SocketsByPathAndByName) {
   const Host host = Host().has("/run/x.sock", {}, true, false, true).has("/run/file");
-  auto denials = explained(path(Use::kConnect, "/run/x.sock"), host);
+  const auto to = [](const std::string& what, Family family) {
+    Sighting s = path(Use::kConnect, what);
+    s.family = family;
+    return s;
+  };
+  auto denials = explained(to("/run/x.sock", Family::kPath), host);
   ASSERT_EQ(denials.size(), 1u);
   EXPECT_EQ(denials[0].allow, "sockets.allow = [\"/run/x.sock\"]");
-  EXPECT_TRUE(explained(path(Use::kConnect, "/run/file"), host).empty()) << "nobody listens there";
-  denials = explained(path(Use::kConnect, "@bus"), host);
+  EXPECT_TRUE(explained(to("/run/file", Family::kPath), host).empty()) << "nobody listens there";
+  denials = explained(to("@bus", Family::kAbstract), host);
   ASSERT_EQ(denials.size(), 1u);
   EXPECT_NE(denials[0].never, "");
+  Sighting own = to("@bus", Family::kAbstract);
+  own.use = Use::kBind;
+  EXPECT_TRUE(explain({to("@bus", Family::kAbstract), own}, sample(), host.look()).empty()) << "it listens itself";
 }
 
 TEST(Explain, X4_AddressesWithoutAGateway) {
-  auto denials = explained(path(Use::kConnect, "192.0.2.7:443"), Host());
+  auto denials = explained(inet(Use::kConnect, "192.0.2.7:443"), Host());
   ASSERT_EQ(denials.size(), 1u);
   EXPECT_EQ(denials[0].allow, "net.allow = [\"192.0.2.7:443\"]");
-  EXPECT_TRUE(explained(path(Use::kConnect, "127.0.0.1:80"), Host()).empty()) << "the cell's own";
+  EXPECT_TRUE(explained(inet(Use::kConnect, "127.0.0.1:80"), Host()).empty()) << "the cell's own";
   Plan with_gateway = sample();
   with_gateway.gateway.emplace();
-  EXPECT_TRUE(explained(path(Use::kConnect, "192.0.2.7:443"), Host(), with_gateway).empty()) << "in its own record";
-  EXPECT_EQ(explained(path(Use::kBind, "127.0.0.1:80"), Host()).size(), 1u);
-  EXPECT_EQ(explained(path(Use::kBind, "192.0.2.7:8080"), Host()).size(), 1u);
-  EXPECT_TRUE(explained(path(Use::kBind, "0.0.0.0:8080"), Host()).empty());
+  EXPECT_TRUE(explained(inet(Use::kConnect, "192.0.2.7:443"), Host(), with_gateway).empty()) << "in its own record";
+  EXPECT_EQ(explained(inet(Use::kBind, "127.0.0.1:80"), Host()).size(), 1u);
+  EXPECT_EQ(explained(inet(Use::kBind, "192.0.2.7:8080"), Host()).size(), 1u);
+  EXPECT_TRUE(explained(inet(Use::kBind, "0.0.0.0:8080"), Host()).empty());
 }
 
 TEST(Explain, X4_CallsThatTheFilterRefused) {
@@ -179,7 +227,7 @@ TEST(Explain, X4_CallsThatTheFilterRefused) {
     s.count = 1;
     return explained(s, Host()).at(0);
   };
-  EXPECT_EQ(refused("socket", {2, 1, 0}).allow, "net.allow = [\"<host>:<port>\"]");
+  EXPECT_NE(refused("socket", {2, 1, 0}).never.find("net.allow"), std::string::npos);
   EXPECT_EQ(refused("socket", {16, 3, 0}).what, "socket");
   EXPECT_NE(refused("socket", {16, 3, 0}).never, "");
   EXPECT_EQ(refused("memfd_create", {}).allow, "files.exec_writable = true");

@@ -13,12 +13,16 @@ namespace cloche::observe {
 // Whether the guest could see the path when it asked.
 enum class Presence : std::uint8_t { kUnknown, kThere, kMissing };
 
+// Of a socket's address.
+enum class Family : std::uint8_t { kNone, kPath, kAbstract, kInet };
+
 struct Sighting {
   filter::Use use{};
   bool changes = false;  // an open that may write
   bool refused = false;  // by the filter; then `number`, `args` and `error` tell
   std::string what;      // absolute path as the guest named it; address of a socket; the process of a signal
   std::string real;      // where a path that is there leads to, in the guest's view
+  Family family = Family::kNone;
   Presence presence = Presence::kUnknown;
   bool directory = false;  // it is there and is one
   std::string program;     // that asked: its name, if it could be read

@@ -54,7 +54,7 @@ TEST(Overrides, P3_EveryScalarKeyCanBeSetByFlagAndByEnvironment) {
     EXPECT_EQ(by_flag, by_env) << spec.name;
     EXPECT_EQ(*load(by_flag, spec.key), *parse_scalar(spec, text)) << spec.name;
   }
-  EXPECT_EQ(scalars, 26);
+  EXPECT_EQ(scalars, 27);
 }
 
 TEST(Overrides, P3_ErrorsNameTheFlagOrTheVariable) {

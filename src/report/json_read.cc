@@ -46,6 +46,9 @@ class Place {
     return node_->get_ref<const std::string&>();
   }
 
+  // Of a key that came later.
+  std::string text_or_empty(const char* key) const { return has(key) ? at(key).text() : std::string(); }
+
   bool flag() const {
     if (node_ == nullptr) return false;
     if (!node_->is_boolean()) return expected("true or false"), false;
@@ -230,7 +233,7 @@ Report read_report(const Place& at) {
   report.usage = read_usage(at.at("usage"));
   report.denials = at.at("denials").list<Denial>([](const Place& denial) {
     return Denial{denial.at("what").text(),    denial.at("detail").text(), denial.at("count").number<std::uint64_t>(),
-                  denial.at("program").text(), denial.at("allow").text(),  denial.at("never").text()};
+                  denial.text_or_empty("program"), denial.text_or_empty("allow"),  denial.text_or_empty("never")};
   });
   report.out = read_stream(at.at("streams").at("stdout"));
   report.err = read_stream(at.at("streams").at("stderr"));

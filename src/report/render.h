@@ -20,6 +20,7 @@ struct RenderOptions {
   Colour colour = Colour::kNever;
   Detail detail = Detail::kNormal;
   std::size_t columns = 80;  // no line is wider; less than 20 counts as 20
+  bool recorded = true;      // the run can be asked for by its id
 };
 
 // Outcome, usage, weakenings, denials, command, output and the receipt as a table.

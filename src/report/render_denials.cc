@@ -27,6 +27,11 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/proc/sys/kernel/ngroups_max",
     "/proc/version_signature",
     "/etc/gai.conf",
+    "/etc/host.conf",
+    "/etc/nsswitch.conf",
+    "/proc/uptime",
+    "/proc/sys/kernel/pid_max",
+    "/sys/devices/system/cpu",
     "/etc/machine-id",
     "/etc/inputrc",
     "/etc/terminfo",
@@ -41,7 +46,7 @@ std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::forma
 
 bool is_usual(const Denial& denial) {
   const bool asks = denial.what == "read" || denial.what == "exec";
-  return (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
+  return denial.what == "more" || (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
          (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
          (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py"));
 }

@@ -99,17 +99,18 @@ std::string proposals(const Report& report) {
   return out;
 }
 
-std::string denial_line(const Report& report) {
+std::string denial_line(const Report& report, bool recorded) {
   const std::string text = denial_summary(report);
   if (text.empty()) return {};
-  return fmt::format("cloche: denied: {} (cloche why {})\n", fit(text, kMessageColumns), printable(report.id));
+  const std::string more = recorded ? fmt::format(" (cloche why {})", printable(report.id)) : "";
+  return fmt::format("cloche: denied: {}{}\n", fit(text, kMessageColumns), more);
 }
 
 }  // namespace
 
 std::string render_summary(const Report& report, const RenderOptions& options) {
   const Severity how = severity(report.outcome);
-  const std::string denied = denial_line(report);
+  const std::string denied = denial_line(report, options.recorded);
   if (how == Severity::kGood) return denied + proposals(report);
   const std::string hint = fit(advice(report), kMessageColumns);
   std::string out = paint(fmt::format("cloche: {}:", to_string(report.outcome.kind)), hue_of(how), options.colour);

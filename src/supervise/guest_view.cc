@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -53,13 +55,24 @@ std::string inet_text(const sockaddr_storage& address) {
   return fmt::format("[{}]:{}", text.data(), ntohs(v6.sin6_port));
 }
 
-std::string unix_text(const sockaddr_storage& address, std::size_t size) {
+Address unix_address(const sockaddr_storage& address, std::size_t size) {
   sockaddr_un local{};
   std::memcpy(&local, &address, std::min(size, sizeof local));
-  const std::size_t length = std::min(size, sizeof local) - offsetof(sockaddr_un, sun_path);
   if (size <= offsetof(sockaddr_un, sun_path)) return {};
-  if (local.sun_path[0] == '\0') return "@" + std::string(local.sun_path + 1, length - 1);
-  return std::string(local.sun_path, ::strnlen(local.sun_path, length));
+  const std::size_t length = std::min(size, sizeof local) - offsetof(sockaddr_un, sun_path);
+  if (local.sun_path[0] == '\0') return {observe::Family::kAbstract, "@" + std::string(local.sun_path + 1, length - 1)};
+  return {observe::Family::kPath, std::string(local.sun_path, ::strnlen(local.sun_path, length))};
+}
+
+// Its number in the innermost table of processes that it is in.
+long own_number(pid_t pid) {
+  const Fd status(::open(fmt::format("/proc/{}/status", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> text{};
+  if (!status.valid() || ::read(status.get(), text.data(), text.size() - 1) <= 0) return 0;
+  const char* line = std::strstr(text.data(), "\nNSpid:");
+  if (line == nullptr) return 0;
+  const std::string_view numbers(line + 7, std::strcspn(line + 7, "\n"));
+  return std::atol(std::string(numbers.substr(numbers.rfind('\t') + 1)).c_str());
 }
 
 }  // namespace
@@ -80,16 +93,20 @@ std::optional<std::string> read_name(pid_t pid, std::uint64_t address) {
   return std::nullopt;
 }
 
-std::optional<std::string> read_address(pid_t pid, std::uint64_t address, std::uint64_t size) {
+std::optional<Address> read_address(pid_t pid, std::uint64_t address, std::uint64_t size) {
   sockaddr_storage out{};
   const std::size_t wanted = std::min<std::size_t>(size, sizeof out);
   if (wanted < sizeof out.ss_family) return std::nullopt;
   const ssize_t got = read_memory(pid, address, reinterpret_cast<char*>(&out), wanted);
   if (got < 0 || static_cast<std::size_t>(got) != wanted) return std::nullopt;
-  if (out.ss_family == AF_UNIX) return unix_text(out, wanted);
-  if (out.ss_family == AF_INET && wanted >= sizeof(sockaddr_in)) return inet_text(out);
-  if (out.ss_family == AF_INET6 && wanted >= sizeof(sockaddr_in6) - sizeof(std::uint32_t)) return inet_text(out);
-  return std::string();
+  if (out.ss_family == AF_UNIX) return unix_address(out, wanted);
+  if (out.ss_family == AF_INET && wanted >= sizeof(sockaddr_in)) {
+    return Address{observe::Family::kInet, inet_text(out)};
+  }
+  if (out.ss_family == AF_INET6 && wanted >= sizeof(sockaddr_in6) - sizeof(std::uint32_t)) {
+    return Address{observe::Family::kInet, inet_text(out)};
+  }
+  return Address{};
 }
 
 std::optional<std::string> starting_point(pid_t pid, int place) {
@@ -110,20 +127,28 @@ Seen look(pid_t pid, const std::string& path, Patience patience) {
   if (!root.valid()) return {};
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  if (patience == Patience::kAtHand) how.resolve |= RESOLVE_CACHED;
-  const Fd found(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  const auto open = [&](std::uint64_t resolve) {
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve;
+    return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  };
+  Fd found = open(RESOLVE_CACHED);
+  // Not by way of a link, which may lead to where it is not known how long an answer takes.
+  if (!found.valid() && errno == EAGAIN && patience == Patience::kWaits) found = open(RESOLVE_NO_SYMLINKS);
   if (!found.valid()) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
   }
-  struct stat st {};
+  struct stat st{};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   return {observe::Presence::kThere, read_link(fmt::format("/proc/self/fd/{}", found.get())), directory};
 }
 
-bool has_process(pid_t pid, long target) {
-  return ::access(fmt::format("/proc/{}/root/proc/{}", pid, target).c_str(), F_OK) == 0;
+bool may_know_process(pid_t pid, long target) {
+  if (::access(fmt::format("/proc/{}/root/proc/{}", pid, target).c_str(), F_OK) == 0) return true;
+  // Numbers rise: one not far above its own may have been a child that is gone.
+  constexpr long kNear = 10'000;
+  if (target < own_number(pid) + kNear) return true;
+  return ::access(fmt::format("/proc/{}", target).c_str(), F_OK) != 0;  // nor is there one outside
 }
 
 bool descends_from(long target, pid_t ancestor) {

@@ -14,8 +14,12 @@ namespace cloche::guest_view {
 
 // Bytes up to the terminating NUL, at most PATH_MAX.
 std::optional<std::string> read_name(pid_t pid, std::uint64_t address);
-// "/run/x.sock", "@abstract", "192.0.2.1:443", "[2001:db8::1]:443"; empty for other families.
-std::optional<std::string> read_address(pid_t pid, std::uint64_t address, std::uint64_t size);
+// "/run/x.sock" or "x.sock", "@abstract", "192.0.2.1:443", "[2001:db8::1]:443"; kNone for other families.
+struct Address {
+  observe::Family family{};
+  std::string text;
+};
+std::optional<Address> read_address(pid_t pid, std::uint64_t address, std::uint64_t size);
 
 // The directory that a relative name starts from: a descriptor, or the working directory (AT_FDCWD).
 std::optional<std::string> starting_point(pid_t pid, int place);
@@ -29,8 +33,8 @@ struct Seen {
 // kAtHand: never waits for a disk or a server; what is not at hand is unknown.
 enum class Patience : std::uint8_t { kAtHand, kWaits };
 Seen look(pid_t pid, const std::string& absolute_path, Patience patience);
-// Whether the guest's own /proc has this process.
-bool has_process(pid_t pid, long target);
+// Whether the guest could have meant a process of its own cell: one that is there, or one that may have been.
+bool may_know_process(pid_t pid, long target);
 // Whether `target` descends from `ancestor`; for cells without a table of their own.
 bool descends_from(long target, pid_t ancestor);
 

@@ -1,6 +1,7 @@
 #include "supervise/observer.h"
 
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 
@@ -12,7 +13,9 @@
 #include <fmt/format.h>
 
 #include "filter/interpret.h"
+#include "observe/explain.h"
 #include "supervise/guest_view.h"
+#include "supervise/host_look.h"
 
 namespace cloche {
 namespace {
@@ -22,25 +25,42 @@ using observe::Presence;
 using observe::Sighting;
 
 constexpr std::size_t kMostSightings = 8192;
+constexpr std::size_t kMostGranted = 16'384;
+constexpr std::size_t kMostBytes = std::size_t{2} << 20;
 constexpr std::size_t kNumbers = 512;
+constexpr int kHere = -100;  // AT_FDCWD
 
 // Not in the headers of the oldest supported distribution: the guest is woken on this cpu, which we are about to leave.
 constexpr unsigned long kSetFlags = _IOW('!', 4, std::uint64_t);
 constexpr std::uint64_t kWakeHere = 1;
 
+// Links that lead each process to itself: what is behind them is its own, and we would find ourselves there.
+bool is_its_own(std::string_view name) {
+  return name.starts_with("/proc/self") || name.starts_with("/proc/thread-self") || name.starts_with("/dev/fd") ||
+         name.starts_with("/dev/std") || name == "/dev/tty";
+}
+
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
 
 }  // namespace
 
-Observer::Observer(Fd notifier, const Plan& plan, pid_t init)
+Observer::Observer(Fd notifier, const Plan& plan, pid_t init, Wants wants)
     : notifier_(std::move(notifier)),
+      wants_(std::move(wants)),
+      plan_(plan),
       init_(init),
       grants_(plan.grants),
       own_table_(plan.tier != Tier::kProcess),
+      reads_memory_(true),
       arch_(filter::native_arch()),
       rules_(filter::rules(arch_, plan.filter)),
       calls_(kNumbers, nullptr) {
   for (const Workspace& workspace : plan.workspaces) grants_.push_back(workspace.path);
+  // A name in a page of a file that a server keeps would be waited for, and with it every other run.
+  if (!grants_.empty()) {
+    const HostLook host = HostLook::of_this_host();
+    reads_memory_ = std::ranges::none_of(grants_, [&](const std::string& grant) { return host.lies_elsewhere(grant); });
+  }
   for (const filter::Rule& rule : rules_) {
     const auto calls = filter::watched_calls();
     const auto call = std::ranges::find(calls, rule.name, &filter::WatchedCall::name);
@@ -48,9 +68,10 @@ Observer::Observer(Fd notifier, const Plan& plan, pid_t init)
   }
 }
 
-Result<std::unique_ptr<Observer>> Observer::make(Poller& poller, Fd notifier, const Plan& plan, pid_t init) {
+Result<std::unique_ptr<Observer>> Observer::make(Poller& poller, Fd notifier, const Plan& plan, pid_t init,
+                                                 Wants wants) {
   if (!notifier.valid()) return fail(ErrorCode::kSystem, "observe", "the cell sent nothing to listen on");
-  std::unique_ptr<Observer> out(new Observer(std::move(notifier), plan, init));
+  std::unique_ptr<Observer> out(new Observer(std::move(notifier), plan, init, std::move(wants)));
   (void)::ioctl(out->notifier_.get(), kSetFlags, kWakeHere);
   CLOCHE_TRY_ASSIGN(out->watch_, poller.watch(out->notifier_.get(), EPOLLIN,
                                               [self = out.get()](std::uint32_t events) { self->on_readable(events); }));
@@ -74,7 +95,14 @@ void Observer::on_readable(std::uint32_t events) {
   } else {
     answer.error = -error;
   }
-  (void)::ioctl(notifier_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  int sent;
+  do {
+    sent = ::ioctl(notifier_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  } while (sent != 0 && errno == EINTR);
+  // Killed meanwhile, or never to hear from us: then it must not wait for ever.
+  if (sent != 0 && errno != ENOENT && wants_.on_problem) {
+    wants_.on_problem(Error{ErrorCode::kSystem, "observe", errno, "the guest's calls can be answered no more", {}});
+  }
 }
 
 // 0: it goes on. Whatever is not allowed in so many words is refused.
@@ -110,6 +138,36 @@ void Observer::note(const seccomp_notif& told, int error) {
   if (call->path2 != filter::kNoArgument) note_path(told, *call, call->path2, call->place2, Use::kMake);
 }
 
+// A page that is not there yet is made when it is read, and what that takes is charged to us, not to the cell: the
+// tables of pages, one for each 2 MiB of addresses. A program's names lie in few such pieces; one that spreads them on
+// purpose is not read any further.
+bool Observer::may_read(pid_t pid, std::uint64_t address) {
+  if (!reads_memory_) {
+    ++forgotten_;
+    return false;
+  }
+  constexpr unsigned kPiece = 21;
+  constexpr std::size_t kMostOfOne = 256;
+  constexpr std::size_t kMostOfAll = 4096;
+  auto& pieces = read_[pid];
+  if (pieces.contains(address >> kPiece)) return true;
+  if (pieces_ >= kMostOfAll) {
+    // Who is gone has given it all back.
+    std::erase_if(read_, [&](const auto& entry) {
+      const bool gone = entry.first != pid && ::kill(entry.first, 0) != 0 && errno == ESRCH;
+      if (gone) pieces_ -= entry.second.size();
+      return gone;
+    });
+  }
+  if (pieces_ >= kMostOfAll || read_[pid].size() >= kMostOfOne) {
+    ++forgotten_;
+    return false;
+  }
+  read_[pid].insert(address >> kPiece);
+  ++pieces_;
+  return true;
+}
+
 // What was read belongs to whoever asked only if it is still waiting: its number may be somebody else's by now.
 bool Observer::still_there(const seccomp_notif& told) const {
   return ::ioctl(notifier_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &told.id) == 0;
@@ -117,14 +175,15 @@ bool Observer::still_there(const seccomp_notif& told) const {
 
 void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path,
                          std::int8_t place, Use use) {
-  constexpr int kHere = -100;  // AT_FDCWD
   const auto pid = static_cast<pid_t>(told.pid);
+  if (!may_read(pid, told.data.args[path])) return;
   const auto name = guest_view::read_name(pid, told.data.args[path]);
   if (!name || name->empty()) return;  // of a descriptor, which was judged when it was opened
   Sighting seen;
   seen.use = use;
   seen.changes = call.flags != filter::kNoArgument && (told.data.args[call.flags] & filter::kOpensToChange) != 0;
   const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
+  if (is_its_own(*name)) return;
   if (name->starts_with('/')) {
     seen.what = observe::absolute("/", *name);
   } else if (const auto start = guest_view::starting_point(pid, from)) {
@@ -137,24 +196,32 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
 
 void Observer::note_address(const seccomp_notif& told, Use use) {
   const auto pid = static_cast<pid_t>(told.pid);
-  auto address = guest_view::read_address(pid, told.data.args[1], told.data.args[2]);
-  if (!address || address->empty()) return;
+  if (!may_read(pid, told.data.args[1])) return;
+  auto address = guest_view::read_address(pid, told.data.args[1], told.data.args[2] & 0xffffffff);
+  if (!address || address->family == observe::Family::kNone) return;
   Sighting seen;
   seen.use = use;
-  seen.what = std::move(*address);
+  seen.family = address->family;
+  seen.what = std::move(address->text);
+  if (seen.family == observe::Family::kPath) {
+    const auto start = guest_view::starting_point(pid, kHere);
+    if (!start) return;
+    seen.what = observe::absolute(*start, seen.what);
+  }
   if (still_there(told)) add(std::move(seen), pid);
 }
 
 void Observer::note_signal(const seccomp_notif& told) {
   const auto target = static_cast<int>(told.data.args[0]);
-  if (target <= 0) return;  // groups: those of the cell
+  const auto signal = static_cast<int>(told.data.args[1]);
+  if (target <= 0 || signal == 0) return;  // groups are the cell's own; and who asks whether somebody is there is told so
   const auto pid = static_cast<pid_t>(told.pid);
-  const bool reached = own_table_ ? guest_view::has_process(pid, target) : guest_view::descends_from(target, init_);
+  const bool reached = own_table_ ? guest_view::may_know_process(pid, target) : guest_view::descends_from(target, init_);
   if (reached || !still_there(told)) return;
   Sighting seen;
   seen.use = Use::kSignal;
   seen.presence = Presence::kMissing;
-  seen.what = fmt::format("signal {} to process {}", static_cast<int>(told.data.args[1]), target);
+  seen.what = fmt::format("{} to process {}", signal, target);
   add(std::move(seen), pid);
 }
 
@@ -171,32 +238,43 @@ std::string Observer::key_of(const Sighting& seen) const {
 // What is granted may lie on a server that does not answer, and there are other runs. The rest is the cell's own, or
 // the system's.
 guest_view::Patience Observer::patience_for(const std::string& path) const {
-  const bool granted = std::ranges::any_of(grants_, [&](const std::string& grant) { return path.starts_with(grant); });
-  return granted ? guest_view::Patience::kAtHand : guest_view::Patience::kWaits;
+  const bool granted = std::ranges::any_of(grants_, [&](const std::string& grant) {
+    return path == grant || path.starts_with(grant + "/");
+  });
+  return granted || !own_table_ ? guest_view::Patience::kAtHand : guest_view::Patience::kWaits;
 }
 
 void Observer::add(Sighting seen, pid_t pid) {
-  std::string key = seen.refused
-                        ? key_of(seen)
-                        : fmt::format("{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.what);
+  const std::string text = seen.refused ? key_of(seen)
+                                        : fmt::format("{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
+                                                      static_cast<int>(seen.family), seen.what);
+  const std::uint64_t key = std::hash<std::string>()(text);
   if (const auto found = known_.find(key); found != known_.end()) {
     ++sightings_[found->second].count;
     return;
   }
-  if (sightings_.size() == kMostSightings) {
-    ++forgotten_;
-    return;
-  }
-  const bool has_path = !seen.refused && seen.what.starts_with('/');
-  if (has_path) {
+  if (granted_.contains(key)) return;
+  // Tier 0 has the host's own tree, in which we see more than the guest does: how long we take must not tell it.
+  if (!seen.refused && own_table_ && seen.what.starts_with('/')) {
     guest_view::Seen there = guest_view::look(pid, seen.what, patience_for(seen.what));
     seen.presence = there.presence;
     seen.real = std::move(there.real);
     seen.directory = there.directory;
   }
+  if (!wants_.everything && observe::is_granted(seen, plan_)) {
+    if (granted_.size() == kMostGranted) granted_.clear();
+    granted_.insert(key);
+    return;
+  }
+  const std::size_t size = seen.what.size() + seen.real.size();
+  if (sightings_.size() == kMostSightings || bytes_ + size > kMostBytes) {
+    ++forgotten_;
+    return;
+  }
+  bytes_ += size;
   seen.program = guest_view::program_of(pid);
   seen.count = 1;
-  known_.emplace(std::move(key), sightings_.size());
+  known_.emplace(key, sightings_.size());
   sightings_.push_back(std::move(seen));
 }
 

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/fd.h"
@@ -25,7 +29,11 @@ namespace cloche {
 class Observer {
  public:
   // `init` is the cell's first process, as the host counts.
-  static Result<std::unique_ptr<Observer>> make(Poller& poller, Fd notifier, const Plan& plan, pid_t init);
+  struct Wants {
+    bool everything = false;                  // also of what was granted
+    std::function<void(Error)> on_problem{};  // the guest can get no answer any more
+  };
+  static Result<std::unique_ptr<Observer>> make(Poller& poller, Fd notifier, const Plan& plan, pid_t init, Wants wants);
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
@@ -34,7 +42,7 @@ class Observer {
   std::uint64_t forgotten() const { return forgotten_; }
 
  private:
-  Observer(Fd notifier, const Plan& plan, pid_t init);
+  Observer(Fd notifier, const Plan& plan, pid_t init, Wants wants);
   void on_readable(std::uint32_t events);
   int answer_to(const seccomp_notif& told) const;
   void note(const seccomp_notif& told, int error);
@@ -42,21 +50,29 @@ class Observer {
                  filter::Use use);
   void note_address(const seccomp_notif& told, filter::Use use);
   void note_signal(const seccomp_notif& told);
+  bool may_read(pid_t pid, std::uint64_t address);
   bool still_there(const seccomp_notif& told) const;
   guest_view::Patience patience_for(const std::string& path) const;
   std::string key_of(const observe::Sighting& sighting) const;
   void add(observe::Sighting sighting, pid_t pid);
 
   Fd notifier_;
+  Wants wants_;
+  const Plan& plan_;
   pid_t init_;
   std::vector<std::string> grants_;
   bool own_table_;  // of processes
+  bool reads_memory_;
   std::uint32_t arch_;
   std::vector<filter::Rule> rules_;                // plain ones, by number
   std::vector<const filter::WatchedCall*> calls_;  // by number
   std::vector<observe::Sighting> sightings_;
-  std::unordered_map<std::string, std::size_t> known_;
+  std::unordered_map<std::uint64_t, std::size_t> known_;  // by hash
+  std::unordered_set<std::uint64_t> granted_;             // seen, and not worth keeping
+  std::size_t bytes_ = 0;                                 // of what is kept
   std::uint64_t forgotten_ = 0;
+  std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read
+  std::size_t pieces_ = 0;
   Poller::Watch watch_;
 };
 

@@ -268,7 +268,11 @@ void Run::on_terminal(Fd master) {
 // The guest-to-be, whose word this is, is under the filter already and has yet to become the guest.
 void Run::on_watched(Fd notifier) {
   if (observer_ || plan_.watch == filter::Watch::kNothing || !started_) return;
-  auto observer = Observer::make(poller_, std::move(notifier), plan_, cell_.process.pid);
+  auto observer = Observer::make(poller_, std::move(notifier), plan_, cell_.process.pid,
+                                 {wiring_.on_seen != nullptr, [this](const Error& error) {
+                                    fail_run(error);
+                                    kill_now();
+                                  }});
   if (observer) {
     observer_ = std::move(*observer);
     return;

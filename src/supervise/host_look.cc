@@ -1,0 +1,164 @@
+#include "supervise/host_look.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "sys/file.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::size_t kMostLooks = 1024;
+constexpr std::chrono::milliseconds kLongest{100};
+constexpr int kMostLinks = 40;
+constexpr std::size_t kMostMounts = std::size_t{4} << 20;
+
+// That answer by themselves, without a daemon or a server.
+constexpr auto kOwnKinds = std::to_array<std::string_view>(
+    {"bcachefs", "bpf",   "btrfs",  "cgroup",  "cgroup2",  "configfs", "debugfs",  "devpts",     "devtmpfs", "efivarfs",
+     "erofs",    "exfat", "ext2",   "ext3",    "ext4",     "f2fs",     "hugetlbfs", "iso9660",   "jfs",      "mqueue",
+     "nsfs",     "ntfs3", "overlay", "proc",   "pstore",   "ramfs",    "reiserfs", "rootfs",     "securityfs", "squashfs",
+     "sysfs",    "tmpfs", "tracefs", "vfat",   "xfs",      "zfs"});
+
+int access_mode(observe::Right right) {
+  switch (right) {
+    case observe::Right::kRead:
+      return R_OK;
+    case observe::Right::kWrite:
+      return W_OK;
+    case observe::Right::kExecute:
+      break;
+  }
+  return X_OK;
+}
+
+// "\040" in mountinfo is a blank.
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      out += static_cast<char>(((text[i + 1] - '0') << 6) | ((text[i + 2] - '0') << 3) | (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> target_of(const Fd& link) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = ::readlinkat(link.get(), "", text.data(), text.size());
+  if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return std::nullopt;
+  return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+HostLook::HostLook(std::string_view mounts) : known_(!mounts.empty()), until_(Clock::now() + kLongest) {
+  std::istringstream lines{std::string(mounts)};
+  for (std::string line; std::getline(lines, line);) {
+    // id parent major:minor root POINT options … - KIND source options
+    std::istringstream words(line);
+    std::string word;
+    std::string point;
+    for (int i = 0; i < 5 && words >> word; ++i) point = word;
+    std::string kind;
+    while (words >> word) {
+      if (word == "-") {
+        words >> kind;
+        break;
+      }
+    }
+    if (std::ranges::find(kOwnKinds, kind) == kOwnKinds.end()) elsewhere_.push_back(unescaped(point));
+  }
+}
+
+HostLook HostLook::of_this_host() {
+  const auto text = sys::read_file("/proc/self/mountinfo", kMostMounts);
+  return HostLook(text ? *text : std::string());
+}
+
+bool HostLook::is_elsewhere(const std::string& path) const {
+  return !known_ || std::ranges::find(elsewhere_, path) != elsewhere_.end();
+}
+
+bool HostLook::lies_elsewhere(const std::string& path) const {
+  if (!known_) return true;
+  return std::ranges::any_of(elsewhere_, [&](const std::string& point) {
+    return point == "/" || path == point || path.starts_with(point + "/");
+  });
+}
+
+// Component by component. Opened as a mere place, a directory that waits to be mounted is not mounted.
+std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
+  real.clear();
+  int links = 0;
+  if (is_elsewhere("/")) return std::nullopt;
+  Fd place(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::vector<std::string> way;  // names of `real`
+  std::size_t at = 0;
+  while (place.valid() && at < path.size()) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string name = path.substr(at, end - at);
+    at = end + 1;
+    if (name.empty() || name == ".") continue;
+    const std::string rest = at < path.size() ? path.substr(at) : std::string();
+    if (name == "..") {
+      // From the top again: what is above a directory is not asked of the directory.
+      if (!way.empty()) way.pop_back();
+    } else {
+      const std::string there = fmt::format("{}/{}", fmt::join(way, "/"), name);
+      const std::string whole = there.starts_with('/') ? there : "/" + there;
+      if (is_elsewhere(whole)) return std::nullopt;
+      Fd next(::openat(place.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      struct stat st{};
+      if (!next.valid() || ::fstat(next.get(), &st) != 0) return std::nullopt;
+      if (!S_ISLNK(st.st_mode)) {
+        place = std::move(next);
+        way.push_back(name);
+        continue;
+      }
+      const auto target = target_of(next);
+      if (!target || ++links > kMostLinks || whole.starts_with("/proc/")) return std::nullopt;
+      const std::string base = target->starts_with('/') ? "" : fmt::format("/{}/", fmt::join(way, "/"));
+      path = base + *target + "/" + rest;
+      way.clear();
+      at = 0;
+      place = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+      continue;
+    }
+    path = fmt::format("/{}/{}", fmt::join(way, "/"), rest);
+    way.clear();
+    at = 0;
+    if (++links > kMostLinks * 4) return std::nullopt;
+    place = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  if (!place.valid()) return std::nullopt;
+  real = "/" + fmt::format("{}", fmt::join(way, "/"));
+  return place;
+}
+
+std::optional<observe::HostPath> HostLook::look(const std::string& path, observe::Right right) {
+  if (++looks_ > kMostLooks || Clock::now() > until_) return std::nullopt;
+  observe::HostPath out;
+  const auto found = follow(path, out.real);
+  struct stat st{};
+  if (!found || ::fstat(found->get(), &st) != 0) return std::nullopt;
+  out.directory = S_ISDIR(st.st_mode);
+  out.socket = S_ISSOCK(st.st_mode);
+  const std::string link = fmt::format("/proc/self/fd/{}", found->get());
+  out.allowed = ::faccessat(AT_FDCWD, link.c_str(), access_mode(right), AT_EACCESS) == 0;
+  return out;
+}
+
+}  // namespace cloche

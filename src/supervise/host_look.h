@@ -1,0 +1,41 @@
+// A look at the host for a name that a guest chose. A guest must not be able to act by it: nothing is mounted for it,
+// no server is asked, and nobody waits. So names are followed step by step, and only through file systems of this
+// machine's own.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/units.h"
+#include "observe/explain.h"
+
+namespace cloche {
+
+class HostLook {
+ public:
+  // `mounts` is the text of /proc/self/mountinfo.
+  explicit HostLook(std::string_view mounts);
+  static HostLook of_this_host();
+
+  // As the engine's own user, without opening what is there. Nothing where it is not there or must not be looked for.
+  std::optional<observe::HostPath> look(const std::string& path, observe::Right right);
+
+  // Whether the path is the root of something that is mounted and not of this machine, or not known to be.
+  bool is_elsewhere(const std::string& path) const;
+  // Whether anything on the way to the path, or the path itself, is.
+  bool lies_elsewhere(const std::string& path) const;
+
+ private:
+  std::optional<Fd> follow(std::string path, std::string& real) const;
+
+  std::vector<std::string> elsewhere_;  // mount points
+  bool known_ = false;
+  std::size_t looks_ = 0;
+  Clock::time_point until_;
+};
+
+}  // namespace cloche
