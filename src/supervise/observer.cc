@@ -15,7 +15,7 @@
 #include "filter/interpret.h"
 #include "observe/explain.h"
 #include "supervise/guest_view.h"
-#include "supervise/host_look.h"
+#include "observe/host_look.h"
 
 namespace cloche {
 namespace {

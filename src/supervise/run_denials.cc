@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "observe/explain.h"
-#include "supervise/host_look.h"
+#include "observe/host_look.h"
 #include "supervise/run.h"
 
 namespace cloche {

@@ -1,4 +1,4 @@
-#include "supervise/host_look.h"
+#include "observe/host_look.h"
 
 #include <fcntl.h>
 #include <limits.h>
