@@ -52,6 +52,7 @@ int discard_command(Words words);
 int artifacts_command(Words words);
 int grant_command(Words words);
 int revoke_command(Words words);
+int learn_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
@@ -67,5 +68,6 @@ extern const Table kDiscardOptions;
 extern const Table kArtifactsOptions;
 extern const Table kGrantOptions;
 extern const Table kRevokeOptions;
+extern const Table kLearnOptions;
 
 }  // namespace cloche::cli
