@@ -27,13 +27,22 @@ bool never_began(const Report& report) {
   return report.outcome.kind == OutcomeKind::kRefused || report.outcome.kind == OutcomeKind::kFailed;
 }
 
+// As a shell would take it; whoever prints it makes it harmless.
 std::string joined(const std::vector<std::string>& words) {
+  constexpr std::size_t kMost = 400;
   std::string out;
   for (const std::string& word : words) {
-    if (!out.empty()) out += ' ';
-    out += learn::harmless(word);
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`;&|<>()*?#~") == std::string::npos;
+    out += out.empty() ? "" : " ";
+    if (plain) {
+      out += word;
+      continue;
+    }
+    out += '\'';
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    out += '\'';
   }
-  return out.size() > 400 ? out.substr(0, 400) + " …" : out;
+  return out.size() > kMost ? out.substr(0, kMost) + " ..." : out;
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ learn::Setting LearnSession::setting(const Policy& of_run, Hidden hidden) const 
     std::uint64_t rights = 0;
     for (const Reach& reach : plan_->reach) {
       // What a cell has of its own has the name of the host's and nothing else of it.
-      if (learn::is_cells_own(reach.path) && !covered(paths, reach.path)) continue;
+      const bool own = reach.path == "/" || learn::is_cells_own(reach.path);
+      if (own && !covered(paths, reach.path)) continue;
       if (path_covers(reach.path, path)) rights |= reach.rights;
     }
     return rights;

@@ -24,12 +24,18 @@ using observe::Sighting;
 
 constexpr std::uint64_t kChangeRights = ll::kWriteFile | ll::kMakeReg | ll::kRemoveFile;
 
+constexpr const char* kSecret = "it holds secrets; --read PATH grants it";
+
 class Collector {
  public:
   Collector(const Setting& setting, const Host& host) : setting_(setting), host_(host) {}
 
   void add(const Sighting& s) {
     if (s.refused || !s.what.starts_with('/') || s.what == "/") return;
+    // The kernel's own trees are the cell's, whatever the host's have.
+    for (const std::string_view tree : {"/proc", "/sys", "/dev"}) {
+      if (path_covers(tree, s.what)) return;
+    }
     switch (s.use) {
       case Use::kOpen:
         return s.changes ? add_change(s) : add_read(s, out_.items, Kind::kRead);
@@ -68,7 +74,7 @@ class Collector {
   // False: it is not granted, and said why.
   bool may(const char* verb, const Item& item, bool hidden) {
     if (is_secret_place(item.what, setting_.home)) {
-      want(verb, item.what, "it holds secrets; --read PATH grants it");
+      want(verb, item.what, kSecret);
       return false;
     }
     const bool whole = item.kind == Kind::kChange || item.directory;
@@ -97,10 +103,11 @@ class Collector {
     return ungrantable(instead).empty() ? instead : item;
   }
 
-  void add_links(std::vector<Item>& list, const std::string& path, bool hidden) {
+  void add_links(std::vector<Item>& list, const std::string& path, Presence presence) {
     for (const std::string& folder : host_.link_places(path)) {
       if (folder == "/" || (setting_.already(folder) & ll::kReadDir) != 0) continue;
-      if (is_cells_own(folder) && !setting_.was_granted(folder) && !hidden) continue;
+      const bool hidden = !setting_.was_granted(folder);
+      if (hidden && is_cells_own(folder) && presence == Presence::kThere) continue;
       Item item{Kind::kRead, folder, "holds a symbolic link that is walked", {}, true};
       if (may("read", item, hidden)) push(list, std::move(item));
     }
@@ -110,16 +117,23 @@ class Collector {
     const auto found = host_.look(s.what, Right::kRead);
     if (!found || is_own(found->real, s)) return;
     const bool hidden = is_hidden(found->real, s);
-    if (hidden && is_cells_own(found->real) && setting_.hidden == Hidden::kLeave) return;
-    add_links(list, s.what, hidden);
-    const std::uint64_t looks = &list == &out_.looks ? 0 : found->directory ? ll::kReadDir : ll::kReadFile;
+    const bool only_looks = &list == &out_.looks;
+    const std::uint64_t needed = found->directory ? ll::kReadDir : ll::kReadFile;
     const std::uint64_t has = setting_.already(found->real);
-    if (looks == 0 ? has != 0 : (has & looks) == looks) return;
-    if (!found->allowed) return;  // it failed, and would outside
+    const bool missed = hidden && s.presence == Presence::kMissing;  // as files of a directory that the cell has of its own
+    const bool shown = !missed && (only_looks ? has != 0 : (has & needed) == needed);
+    if (!found->allowed && !shown) return;  // it failed, and would outside
+    if (!shown && is_secret_place(found->real, setting_.home)) {
+      if (!only_looks) want("read", found->real, kSecret);
+      return;
+    }
+    if (missed && setting_.hidden == Hidden::kLeave) return;
+    add_links(list, s.what, s.presence);
+    if (shown) return;
     Item item{kind, found->real, {}, {}, found->directory};
     if (found->directory) item.note = "the directory was listed";
     // Libraries are opened to be read and then mapped to be executed.
-    if (!found->directory && looks != 0 && host_.is_program(found->real)) item.kind = Kind::kExec;
+    if (!found->directory && !only_looks && host_.is_program(found->real)) item.kind = Kind::kExec;
     item = spelled(std::move(item));
     if (may("read", item, hidden)) push(list, std::move(item));
   }
@@ -134,13 +148,13 @@ class Collector {
     if (found->directory || !found->allowed || is_own(found->real, s)) return;
     const bool hidden = is_hidden(found->real, s);
     if (hidden && is_cells_own(found->real) && setting_.hidden == Hidden::kLeave) return;
-    add_links(out_.items, s.what, hidden);
+    add_links(out_.items, s.what, s.presence);
     add_program(found->real, hidden);
     // The kernel opens it by itself, so nobody tells of it.
     const std::string interpreter = host_.interpreter(found->real);
     if (interpreter.empty()) return;
     if (const auto runs = host_.look(interpreter, Right::kExecute)) {
-      add_links(out_.items, interpreter, hidden);
+      add_links(out_.items, interpreter, s.presence);
       add_program(runs->real, hidden);
     }
   }
@@ -167,7 +181,7 @@ class Collector {
     // What the guest makes in a place of the cell's own stays there and ends with it.
     if (!granted && is_cells_own(place->real) && s.presence != Presence::kUnknown) return;
     if (!place->allowed && !(itself && found->allowed)) return;
-    add_links(out_.items, folder, !granted);
+    add_links(out_.items, folder, s.presence);
     if ((setting_.already(place->real) & kChangeRights) == kChangeRights) return;
     Item item{Kind::kChange, place->real, {}, itself ? found->real : place->real, true};
     if (may("write", item, !granted)) push(out_.items, std::move(item));
@@ -203,8 +217,10 @@ Collected collect_network(const NetworkUse& use) {
       if (c.verdict != Verdict::kDenied) once(out.items, Item{Kind::kSocket, c.name});
       else once(out.wanted, Wanted{"connect " + harmless(c.name), c.reason});
     } else if (c.verdict == Verdict::kDenied) {
-      const std::string what = c.port == 0 ? (c.name.empty() ? c.address : c.name) : host_and_port(c);
-      once(out.wanted, Wanted{"connect " + harmless(what), "--allow-net RULE lets it through"});
+      const bool asks = c.port == 0 || c.via == Via::kDns;
+      const std::string what = asks ? "look up " + harmless(c.name.empty() ? c.address : c.name)
+                                    : "connect " + harmless(host_and_port(c));
+      once(out.wanted, Wanted{what, "--allow-net HOST:PORT lets it through"});
     } else if (c.port != 0 && c.via != Via::kDns) {
       once(out.items, Item{Kind::kHost, host_and_port(c)});
     }

@@ -165,8 +165,9 @@ void add_key(std::string& text, const TomlNode& root, const KeySpec& spec, const
   const std::size_t dot = spec.name.rfind('.');
   if (!text.empty() && text.back() != '\n') text += '\n';
   if (dot == std::string_view::npos) {
-    // Before the first table, or it would be the table's: behind the version, which every file has.
-    const TomlNode* version = child(root, "version");
+    // Before the first table, or it would be the table's: behind one that is there already.
+    const TomlNode* parent = child(root, "extends");
+    const TomlNode* version = parent != nullptr ? parent : child(root, "version");
     const auto at = version == nullptr ? std::nullopt : offset_of(text, version->position);
     const std::size_t line = at ? std::min(text.find('\n', *at), text.size()) : 0;
     const std::string whole = fmt::format("{} = {}\n", spec.name, value);

@@ -1,6 +1,7 @@
 #include "learn/minimise.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 
 namespace cloche::learn {
@@ -32,19 +33,25 @@ class Reduction {
   Reduction(const std::vector<Item>& items, const Trials& trials)
       : items_(items), trials_(trials), in_(items.size(), true) {}
 
-  void reduce(std::span<const std::size_t> set) {
+  enum class Whole : std::uint8_t { kUnknown, kFails };  // without the whole set
+
+  void reduce(std::span<const std::size_t> set, Whole whole = Whole::kUnknown) {
     if (set.empty()) return;
-    if (!trials_.may_try()) {
-      for (const std::size_t at : set) untried_.push_back(items_[at]);
-      return;
+    if (whole == Whole::kUnknown) {
+      if (!trials_.may_try()) {
+        for (const std::size_t at : set) untried_.push_back(items_[at]);
+        return;
+      }
+      for (const std::size_t at : set) in_[at] = false;
+      if (trials_.succeeds(kept())) return;
+      for (const std::size_t at : set) in_[at] = true;
     }
-    for (const std::size_t at : set) in_[at] = false;
-    if (trials_.succeeds(kept())) return;
-    for (const std::size_t at : set) in_[at] = true;
     if (set.size() == 1) return;
-    const std::size_t half = set.size() / 2;
-    reduce(set.first(half));
-    reduce(set.subspan(half));
+    const std::span<const std::size_t> first = set.first(set.size() / 2);
+    reduce(first);
+    // With all of the first half out, the second one is the set that failed.
+    const bool all_out = std::ranges::none_of(first, [&](std::size_t at) { return in_[at]; });
+    reduce(set.subspan(set.size() / 2), all_out ? Whole::kFails : Whole::kUnknown);
   }
 
   std::vector<Item> kept() const {
