@@ -201,8 +201,8 @@ constexpr Text kRevokeText =
     "Exit code: 0 taken back; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, "
     "or it has no such grant.";
 
-constexpr auto kLearnUsages = std::to_array<Text>(
-    {"learn [options] -- COMMAND [argument…]", "learn [options] SCRIPT [argument…]"});
+constexpr auto kLearnUsages =
+    std::to_array<Text>({"learn [options] -- COMMAND [argument…]", "learn [options] SCRIPT [argument…]"});
 constexpr auto kLearnExamples = std::to_array<Text>({
     "cloche learn --output make.toml -- make     # then: cloche run --policy make.toml -- make",
     "cloche learn --allow-net '*.example.org:443' --output fetch.toml fetch.py",

@@ -37,8 +37,12 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--deny-net", 0, "RULE", "Never this one", {}, Times::kMany},
     {"--socket", 0, "PATH[=METHODS]", "Sockets that it may reach meanwhile; the policy gets those", {}, Times::kMany},
     {"--env", 'e', "NAME=VALUE", "Sets a variable for it; stays in the policy", {}, Times::kMany},
-    {"--pass", 0, "NAME", "Passes this variable and no other; else what is neither secret-like nor dangerous is tried",
-     {}, Times::kMany},
+    {"--pass",
+     0,
+     "NAME",
+     "Passes this variable and no other; else what is neither secret-like nor dangerous is tried",
+     {},
+     Times::kMany},
     {"--cwd", 'C', "PATH", "Working directory inside the cell", "cwd"},
     {"--wall", 0, "DURATION", "Wall-clock time of one run", "limits.wall"},
     {"--cpu-time", 0, "DURATION", "Processor time of one run", "limits.cpu_time"},
@@ -61,10 +65,12 @@ Result<std::size_t> read_tries(const std::string& text) {
   constexpr std::size_t kMost = 10'000;
   std::size_t out = 0;
   for (const char c : text) {
-    if (c < '0' || c > '9' || out > kMost) return usage("--tries", shown_text(text) + " is not a number of runs", "write --tries 100");
+    if (c < '0' || c > '9' || out > kMost)
+      return usage("--tries", shown_text(text) + " is not a number of runs", "write --tries 100");
     out = out * 10 + static_cast<std::size_t>(c - '0');
   }
-  if (text.empty() || out > kMost) return usage("--tries", shown_text(text) + " is not a number of runs", "write --tries 100");
+  if (text.empty() || out > kMost)
+    return usage("--tries", shown_text(text) + " is not a number of runs", "write --tries 100");
   return out;
 }
 

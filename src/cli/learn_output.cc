@@ -23,7 +23,8 @@ constexpr std::size_t kMaxPolicyFile = 1 << 20;
 
 // Policies are compared by what they say, and the name of the file is not in it.
 Status says(const std::string& text, const std::string& file, const Policy& wanted) {
-  auto read = parse_policy(text, file, [](const std::string& parent) { return sys::read_file(parent, kMaxPolicyFile); });
+  auto read =
+      parse_policy(text, file, [](const std::string& parent) { return sys::read_file(parent, kMaxPolicyFile); });
   if (!read) return std::unexpected(read.error());
   if (to_toml(*read) == to_toml(wanted)) return {};
   return fail(ErrorCode::kInternal, kStep, "the text of the policy does not say what was learnt",
@@ -104,7 +105,8 @@ std::string summary_text(const LearnEnd& end) {
   std::string out = wanted_text(end.learnt.wanted);
   out += fmt::format("cloche: learn: {} grants, checked; {} runs\n", end.learnt.items.size(), end.runs);
   if (!end.learnt.untried.empty()) {
-    out += fmt::format("cloche: learn: {} of them were not tried out and may not be needed\n", end.learnt.untried.size());
+    out +=
+        fmt::format("cloche: learn: {} of them were not tried out and may not be needed\n", end.learnt.untried.size());
   }
   return out;
 }

@@ -10,7 +10,7 @@ namespace cloche::cli {
 namespace {
 
 void measure(int scratch, learn::Used& used) {
-  struct statvfs st{};
+  struct statvfs st {};
   if (::fstatvfs(scratch, &st) != 0) return;
   used.disk = {(st.f_blocks - st.f_bfree) * st.f_frsize};
   used.inodes = st.f_files - st.f_ffree;
@@ -43,10 +43,9 @@ LearnTry LearnRuns::run(Policy policy, Observe observe) {
   wiring.on_seen = [&out](const std::vector<observe::Sighting>& seen) { out.seen = seen; };
   HeadStart head;
   head.in_host_program = true;
-  out.report = cloche::run(out.policy, *request, probe_for(out.policy, request->home), std::move(wiring),
-                           std::move(head), [&out](const Plan&, const Leftovers& left, Report&) {
-                             measure(left.scratch.get(), out.used);
-                           });
+  out.report =
+      cloche::run(out.policy, *request, probe_for(out.policy, request->home), std::move(wiring), std::move(head),
+                  [&out](const Plan&, const Leftovers& left, Report&) { measure(left.scratch.get(), out.used); });
   out.used.usage = out.report.usage;
   cancelled_ = cancelled_ || out.report.outcome.kind == OutcomeKind::kCancelled;
   return out;

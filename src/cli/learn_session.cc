@@ -57,12 +57,16 @@ Status LearnSession::observe() {
     add_new(always, {{Kind::kCwd, current_directory()}});
   }
   add_new(always, {{Kind::kExecWritable, "all"}});
+  if (with_way_out(base_).needs_gateway()) {
+    say("each run reaches the hosts and sockets that it may reach: what it does there, it does many times");
+  }
   std::vector<Item> more;
   for (int round = 0;; ++round) {
     std::vector<Item> all = given;
     all.insert(all.end(), always.begin(), always.end());
     all.insert(all.end(), more.begin(), more.end());
-    say(round == 0 ? "running the command under observation, on private copies" : "it failed; again with what it wanted");
+    say(round == 0 ? "running the command under observation, on private copies"
+                   : "it failed; again with what it wanted");
     LearnTry tried = runs_.run(with_way_out(widened(all)), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
     if (never_began(tried.report) && !given.empty()) {
@@ -113,8 +117,8 @@ Status LearnSession::check_and_widen() {
       used_ = learn::most(used_, tried.used);
       return {};
     }
-    const bool only_words = tried.report.outcome.kind == OutcomeKind::kExited &&
-                            tried.report.outcome.code == model_->report.outcome.code;
+    const bool only_words =
+        tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == model_->report.outcome.code;
     if (only_words && !repeated) {
       repeated = true;
       const LearnTry again = runs_.run(model_->policy, Observe::kAll);
@@ -147,16 +151,15 @@ Status LearnSession::check_and_widen() {
 void LearnSession::tighten() {
   const auto until = Clock::now() + options_.time;
   std::size_t tries = 0;
-  const learn::Trials trials{
-      [&](const std::vector<Item>& items) {
-        ++tries;
-        const LearnTry tried = runs_.run(widened(items), Observe::kOff);
-        const bool ok = !runs_.cancelled() && succeeded(tried);
-        say(fmt::format("try {} of at most {}: with {} grants it {}", tries, options_.tries, items.size(),
-                        ok ? "succeeds" : "fails"));
-        return ok;
-      },
-      [&] { return tries < options_.tries && Clock::now() < until && !runs_.cancelled(); }};
+  const learn::Trials trials{[&](const std::vector<Item>& items) {
+                               ++tries;
+                               const LearnTry tried = runs_.run(widened(items), Observe::kOff);
+                               const bool ok = !runs_.cancelled() && succeeded(tried);
+                               say(fmt::format("try {} of at most {}: with {} grants it {}", tries, options_.tries,
+                                               items.size(), ok ? "succeeds" : "fails"));
+                               return ok;
+                             },
+                             [&] { return tries < options_.tries && Clock::now() < until && !runs_.cancelled(); }};
   // In a place that the cell has of its own the changes would go there without a word, and be lost.
   const auto settled = [](const Item& item) { return item.kind == Kind::kChange && learn::is_cells_own(item.what); };
   learn::Minimised done = learn::minimise(items_, settled, trials);

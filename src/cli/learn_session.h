@@ -70,9 +70,9 @@ class LearnSession {
   LearnRuns runs_;
   std::vector<Ceiling> ceilings_;
   Policy parent_;
-  Policy base_;   // parent and flags
-  Limits wide_;   // of runs that are not about limits
-  std::optional<Plan> plan_;  // of the base
+  Policy base_;                    // parent and flags
+  Limits wide_;                    // of runs that are not about limits
+  std::optional<Plan> plan_;       // of the base
   std::optional<LearnTry> model_;  // the observed run that succeeded
   bool steady_ = true;             // two runs of the same say the same
   std::vector<learn::Item> items_;

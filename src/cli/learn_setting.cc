@@ -188,9 +188,13 @@ bool LearnSession::shows(const Policy& policy, const std::string& path) const {
 std::size_t LearnSession::add_new(std::vector<Item>& to, std::vector<Item> from) const {
   const std::size_t before = to.size();
   for (Item& item : below(ceilings_, base_, from)) {
-    const bool known = std::ranges::any_of(
-        to, [&](const Item& other) { return other.kind == item.kind && other.what == item.what; });
-    if (!known) to.push_back(std::move(item));
+    const auto known =
+        std::ranges::find_if(to, [&](const Item& other) { return other.kind == item.kind && other.what == item.what; });
+    if (known == to.end()) {
+      to.push_back(std::move(item));
+    } else if (known->direct != item.direct) {
+      known->direct = known->what;
+    }
   }
   return to.size() - before;
 }
@@ -201,8 +205,8 @@ Error LearnSession::failure_of(const LearnTry& tried) const {
     return {outcome.kind == OutcomeKind::kFailed ? ErrorCode::kSystem : ErrorCode::kRefused, outcome.step, 0,
             outcome.message, outcome.hint};
   }
-  std::string how = outcome.kind == OutcomeKind::kExited ? fmt::format("it ended with exit code {}", outcome.code)
-                                                         : outcome.message;
+  std::string how =
+      outcome.kind == OutcomeKind::kExited ? fmt::format("it ended with exit code {}", outcome.code) : outcome.message;
   return {ErrorCode::kInvalidInput, kStep, 0, "the command failed: " + how,
           "a policy is learnt from a run that succeeds; --any-exit takes this one, --allow-net, --socket and --read "
           "give it more"};

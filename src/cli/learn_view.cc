@@ -43,7 +43,7 @@ int access_mode(observe::Right right) {
 
 std::optional<observe::HostPath> look(const std::string& path, observe::Right right) {
   const Fd found(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat st{};
+  struct stat st {};
   if (!found.valid() || ::fstat(found.get(), &st) != 0) return std::nullopt;
   const std::string link = fmt::format("/proc/self/fd/{}", found.get());
   std::array<char, PATH_MAX> real{};
@@ -92,7 +92,7 @@ std::vector<std::string> link_places(const std::string& path) {
 // Never waits: what is there may be a pipe by now.
 std::string first_bytes(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  struct stat st{};
+  struct stat st {};
   if (!file.valid() || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
   std::array<char, 256> bytes{};
   const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
@@ -139,10 +139,11 @@ class View {
   }
 
   void add(const std::string& path, Kind kind, int depth) {
-    struct stat st{};
+    struct stat st {};
     // Grants never go through links.
     if (::lstat(path.c_str(), &st) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) return;
-    if (learn::is_secret_place(path, home_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants) return;
+    if (learn::is_secret_place(path, home_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants)
+      return;
     if (S_ISDIR(st.st_mode) && needs_split(path)) {
       const auto names = depth < kDeepestSplit ? names_in(path) : std::nullopt;
       for (const std::string& name : names ? *names : std::vector<std::string>()) {
@@ -171,12 +172,17 @@ class View {
 }  // namespace
 
 bool is_directory(const std::string& path) {
-  struct stat st{};
+  struct stat st {};
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 learn::Host learn_host() {
-  return {look, link_places, [](const std::string& path) { return first_bytes(path).starts_with("\x7f" "ELF"); },
+  return {look, link_places,
+          [](const std::string& path) {
+            return first_bytes(path).starts_with(
+                "\x7f"
+                "ELF");
+          },
           interpreter, count_entries};
 }
 

@@ -45,7 +45,7 @@ Result<ReportFile> ReportFile::prepare(const std::string& path) {
   if (!directory.valid()) {
     return fail_errno(errno, kStep, fmt::format("the directory of {} cannot be opened", shown_text(path)), kHint);
   }
-  struct stat info{};
+  struct stat info {};
   // Renaming over it would replace a device or a link such as /dev/stdout itself.
   if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode)) {
     return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} exists and is not a regular file", shown_text(path)),
@@ -61,9 +61,10 @@ Result<ReportFile> ReportFile::prepare(const std::string& path) {
 Status ReportFile::write(std::string_view text) const { return write_as(text, allowed_mode(), nullptr); }
 
 Status ReportFile::replace(std::string_view text) const {
-  struct stat old{};
+  struct stat old {};
   if (::fstatat(directory_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode)) {
-    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} is no regular file any more", shown_text(path_)), kHint);
+    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} is no regular file any more", shown_text(path_)),
+                kHint);
   }
   return write_as(text, old.st_mode & 0777, &old);
 }

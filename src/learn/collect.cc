@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -91,8 +90,13 @@ class Collector {
   }
 
   void push(std::vector<Item>& list, Item item) {
-    if (!known_.emplace(&list, item.kind, item.what).second) return;
-    list.push_back(std::move(item));
+    const auto known = std::ranges::find_if(
+        list, [&](const Item& other) { return other.kind == item.kind && other.what == item.what; });
+    if (known == list.end()) {
+      list.push_back(std::move(item));
+    } else if (known->direct != item.direct) {
+      known->direct = known->what;  // more than one file of it is changed
+    }
   }
 
   // A name that no policy can spell is reached through its directory.
@@ -120,7 +124,8 @@ class Collector {
     const bool only_looks = &list == &out_.looks;
     const std::uint64_t needed = found->directory ? ll::kReadDir : ll::kReadFile;
     const std::uint64_t has = setting_.already(found->real);
-    const bool missed = hidden && s.presence == Presence::kMissing;  // as files of a directory that the cell has of its own
+    const bool missed =
+        hidden && s.presence == Presence::kMissing;  // as files of a directory that the cell has of its own
     const bool shown = !missed && (only_looks ? has != 0 : (has & needed) == needed);
     if (!found->allowed && !shown) return;  // it failed, and would outside
     if (!shown && is_secret_place(found->real, setting_.home)) {
@@ -190,7 +195,6 @@ class Collector {
   const Setting& setting_;
   const Host& host_;
   Collected out_;
-  std::set<std::tuple<const void*, Kind, std::string>> known_;
 };
 
 std::string host_and_port(const Connection& c) {
@@ -214,12 +218,14 @@ Collected collect_network(const NetworkUse& use) {
   };
   for (const Connection& c : use.connections) {
     if (c.via == Via::kSocket) {
-      if (c.verdict != Verdict::kDenied) once(out.items, Item{Kind::kSocket, c.name});
-      else once(out.wanted, Wanted{"connect " + harmless(c.name), c.reason});
+      if (c.verdict != Verdict::kDenied)
+        once(out.items, Item{Kind::kSocket, c.name});
+      else
+        once(out.wanted, Wanted{"connect " + harmless(c.name), c.reason});
     } else if (c.verdict == Verdict::kDenied) {
       const bool asks = c.port == 0 || c.via == Via::kDns;
-      const std::string what = asks ? "look up " + harmless(c.name.empty() ? c.address : c.name)
-                                    : "connect " + harmless(host_and_port(c));
+      const std::string what =
+          asks ? "look up " + harmless(c.name.empty() ? c.address : c.name) : "connect " + harmless(host_and_port(c));
       once(out.wanted, Wanted{what, "--allow-net HOST:PORT lets it through"});
     } else if (c.port != 0 && c.via != Via::kDns) {
       once(out.items, Item{Kind::kHost, host_and_port(c)});

@@ -18,8 +18,8 @@ struct Host {
   observe::HostLook look;
   // Directories that hold the symbolic links which this path leads through; a grant never goes through one.
   std::function<std::vector<std::string>(const std::string& path)> link_places;
-  std::function<bool(const std::string& path)> is_program;              // machine code: mapped to be executed
-  std::function<std::string(const std::string& path)> interpreter;      // that its first line names, or empty
+  std::function<bool(const std::string& path)> is_program;                // machine code: mapped to be executed
+  std::function<std::string(const std::string& path)> interpreter;        // that its first line names, or empty
   std::function<std::optional<std::size_t>(const std::string&)> entries;  // how many a directory has
 };
 

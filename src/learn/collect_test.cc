@@ -109,11 +109,11 @@ TEST(Collect, NeverGrantsAPlaceOfSecretsAndSaysSo) {
   fake.file("/etc/shadow");
   fake.folder("/home/me");
   for (const Hidden hidden : {Hidden::kLeave, Hidden::kGrant}) {
-    const Collected got =
-        fake.collect({sighting(Use::kOpen, "/home/me/.ssh/id_rsa", Presence::kMissing),
-                      sighting(Use::kOpen, "/etc/shadow", Presence::kMissing),
-                      sighting(Use::kOpen, "/home/me", Presence::kMissing), writing("/home/me/new", Presence::kMissing)},
-                     hidden);
+    const Collected got = fake.collect(
+        {sighting(Use::kOpen, "/home/me/.ssh/id_rsa", Presence::kMissing),
+         sighting(Use::kOpen, "/etc/shadow", Presence::kMissing), sighting(Use::kOpen, "/home/me", Presence::kMissing),
+         writing("/home/me/new", Presence::kMissing)},
+        hidden);
     EXPECT_THAT(got.items, IsEmpty());
     EXPECT_GE(got.wanted.size(), 2U);
     EXPECT_EQ(got.wanted[0].what, "read /home/me/.ssh/id_rsa");
@@ -132,7 +132,8 @@ TEST(Collect, LeavesTheCellsOwnFiles) {
   Fake fake;
   fake.file("/tmp/x");
   fake.folder("/tmp");
-  const Collected got = fake.collect({sighting(Use::kOpen, "/tmp/x"), writing("/tmp/y"), sighting(Use::kOpen, "/proc/self/maps")});
+  const Collected got =
+      fake.collect({sighting(Use::kOpen, "/tmp/x"), writing("/tmp/y"), sighting(Use::kOpen, "/proc/self/maps")});
   EXPECT_THAT(got.items, IsEmpty());
 }
 
@@ -145,6 +146,16 @@ TEST(Collect, TakesTheNearestDirectoryForAChange) {
   ASSERT_THAT(got.items, SizeIs(1));
   EXPECT_EQ(got.items[0].kind, Kind::kChange);
   EXPECT_EQ(got.items[0].what, "/proj/out");
+}
+
+TEST(Collect, NamesTheOneFileThatIsWrittenOrTheirDirectory) {
+  Fake fake;
+  fake.folder("/proj/out");
+  fake.file("/proj/out/log");
+  fake.file("/proj/out/other");
+  EXPECT_EQ(fake.collect({writing("/proj/out/log")}).items.at(0).direct, "/proj/out/log");
+  EXPECT_EQ(fake.collect({writing("/proj/out/log"), writing("/proj/out/other")}).items.at(0).direct, "/proj/out");
+  EXPECT_EQ(fake.collect({writing("/proj/out/new", Presence::kMissing)}).items.at(0).direct, "/proj/out");
 }
 
 TEST(Collect, ExecutesLibrariesProgramsAndTheirInterpreters) {
@@ -163,7 +174,8 @@ TEST(Collect, TakesTheDirectoryForANameThatNoPolicyCanSpell) {
   Fake fake;
   fake.file("/proj/data/a\nb");
   fake.file("/proj/data/\xff");
-  const Collected got = fake.collect({sighting(Use::kOpen, "/proj/data/a\nb"), sighting(Use::kOpen, "/proj/data/\xff")});
+  const Collected got =
+      fake.collect({sighting(Use::kOpen, "/proj/data/a\nb"), sighting(Use::kOpen, "/proj/data/\xff")});
   ASSERT_THAT(got.items, SizeIs(1));
   EXPECT_EQ(got.items[0].what, "/proj/data");
 }
@@ -187,8 +199,9 @@ TEST(Collect, TakesHostsThatWereReachedAndListsOthers) {
 }
 
 TEST(SecretPlaces, AreKnownByPlaceAndByName) {
-  for (const char* path : {"/home/me/.ssh", "/home/me/.aws/credentials", "/home/you/.gnupg/x", "/etc/shadow",
-                           "/home/me/.config/google-chrome/Default", "/srv/backup/.kube/config", "/root/.docker/config.json"}) {
+  for (const char* path :
+       {"/home/me/.ssh", "/home/me/.aws/credentials", "/home/you/.gnupg/x", "/etc/shadow",
+        "/home/me/.config/google-chrome/Default", "/srv/backup/.kube/config", "/root/.docker/config.json"}) {
     EXPECT_TRUE(is_secret_place(path, kHome)) << path;
   }
   for (const char* path : {"/home/me/.config/app", "/home/me/src/ssh", "/etc/hosts", "/proj/.sshx"}) {
@@ -201,7 +214,8 @@ TEST(SecretPlaces, AreKnownByPlaceAndByName) {
 }
 
 TEST(SecretPlaces, KnowSecretVariables) {
-  for (const char* name : {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "MYAPIKEY", "api_key", "GH_PAT", "PGPASSWORD"}) {
+  for (const char* name :
+       {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "MYAPIKEY", "api_key", "GH_PAT", "PGPASSWORD"}) {
     EXPECT_TRUE(is_secret_variable(name)) << name;
   }
   for (const char* name : {"PATH", "HOME", "KEYBOARD", "COLOUR", "LANG", "PATTERN", "MONKEY"}) {

@@ -38,8 +38,8 @@ bool fold_one(std::vector<Item>& items, Kind kind, const CountEntries& entries, 
     const char* verb = kind == Kind::kExec ? "executed" : "read";
     drop_covered(items, kind, directory);
     std::erase_if(items, [&, &dir = directory](const Item& item) { return item.kind == kind && item.what == dir; });
-    items.push_back({kind, directory, fmt::format("{} of {} entries in it were {}", std::min(count, *all), *all, verb),
-                     {}, true});
+    items.push_back(
+        {kind, directory, fmt::format("{} of {} entries in it were {}", std::min(count, *all), *all, verb), {}, true});
     return true;
   }
   return false;

@@ -21,8 +21,8 @@ void settle_workspaces(Policy& policy) {
   std::vector<std::string>& places = policy.workspace.path;
   const std::vector<std::string> all = places;
   std::erase_if(places, [&](const std::string& inner) {
-    return std::ranges::any_of(
-        all, [&](const std::string& outer) { return outer != inner && path_covers(outer, inner); });
+    return std::ranges::any_of(all,
+                               [&](const std::string& outer) { return outer != inner && path_covers(outer, inner); });
   });
   std::ranges::sort(places);
   places.erase(std::unique(places.begin(), places.end()), places.end());
@@ -87,15 +87,17 @@ Policy compose(const Policy& base, const std::vector<Item>& items, Changes chang
   const auto covered = [&](const std::string& path, const std::vector<std::string>& by) {
     return std::ranges::any_of(by, [&](const std::string& outer) { return outer != path && path_covers(outer, path); });
   };
-  const auto is_new = [&](const std::vector<std::string>& before, const std::string& path) { return !has(before, path); };
+  const auto is_new = [&](const std::vector<std::string>& before, const std::string& path) {
+    return !has(before, path);
+  };
   std::erase_if(policy.files.read, [&](const std::string& path) {
     if (!is_new(base.files.read, path)) return false;
     return has(policy.files.exec, path) || has(policy.files.write, path) || covered(path, policy.files.exec) ||
            covered(path, policy.files.write) || covered(path, policy.workspace.path);
   });
-  for (auto [list, before] : {std::pair{&policy.files.read, &base.files.read},
-                              std::pair{&policy.files.exec, &base.files.exec},
-                              std::pair{&policy.files.write, &base.files.write}}) {
+  for (auto [list, before] :
+       {std::pair{&policy.files.read, &base.files.read}, std::pair{&policy.files.exec, &base.files.exec},
+        std::pair{&policy.files.write, &base.files.write}}) {
     const std::vector<std::string> all = *list;
     std::erase_if(*list, [&](const std::string& path) { return is_new(*before, path) && covered(path, all); });
   }

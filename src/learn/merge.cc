@@ -13,7 +13,8 @@ namespace cloche::learn {
 namespace {
 
 std::unexpected<Error> cannot(std::string_view file, std::string_view key) {
-  return fail(ErrorCode::kInvalidInput, std::string(file), fmt::format("{} is written in a way that cannot be edited", key),
+  return fail(ErrorCode::kInvalidInput, std::string(file),
+              fmt::format("{} is written in a way that cannot be edited", key),
               "write it as a key of its table, or learn without --merge and copy what is missing");
 }
 

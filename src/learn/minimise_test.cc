@@ -31,11 +31,12 @@ TEST(Minimise, KeepsExactlyWhatIsNeeded) {
   const std::vector<Item> items = files(40);
   const std::vector<Item> needed{items[0], items[17], items[18], items[39]};
   std::size_t tries = 0;
-  const Minimised got = minimise(items, nothing, {[&](const std::vector<Item>& with) {
-                                                    ++tries;
-                                                    return contains(with, needed);
-                                                  },
-                                                  [] { return true; }});
+  const Minimised got = minimise(items, nothing,
+                                 {[&](const std::vector<Item>& with) {
+                                    ++tries;
+                                    return contains(with, needed);
+                                  },
+                                  [] { return true; }});
   EXPECT_THAT(got.kept, UnorderedElementsAre(needed[0], needed[1], needed[2], needed[3]));
   EXPECT_THAT(got.untried, IsEmpty());
   EXPECT_LT(tries, items.size());
@@ -59,11 +60,12 @@ TEST(Minimise, LeavesOutAllThatIsNeedless) {
 TEST(Minimise, SaysWhatItDidNotTry) {
   const std::vector<Item> items = files(8);
   std::size_t tries = 0;
-  const Minimised got = minimise(items, nothing, {[&](const std::vector<Item>& with) {
-                                                    ++tries;
-                                                    return contains(with, {items[7]});
-                                                  },
-                                                  [&] { return tries < 2; }});
+  const Minimised got = minimise(items, nothing,
+                                 {[&](const std::vector<Item>& with) {
+                                    ++tries;
+                                    return contains(with, {items[7]});
+                                  },
+                                  [&] { return tries < 2; }});
   EXPECT_EQ(tries, 2U);
   // The whole set and its first half were tried; of the second one nothing more.
   EXPECT_THAT(got.kept, SizeIs(4));
@@ -92,8 +94,12 @@ TEST(Fold, TakesADirectoryOfWhichHalfIsUsedAndSaysHowMuch) {
   EXPECT_THAT(fold(in("/srv/data", 5), ten, kHome),
               ElementsAre(Item{Kind::kRead, "/srv/data", "5 of 10 entries in it were read", {}, true}));
   EXPECT_THAT(fold(in("/srv/data", 4), ten, kHome), SizeIs(4));
-  EXPECT_THAT(fold(in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kHome), SizeIs(3));
-  EXPECT_THAT(fold(in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kHome), SizeIs(9));
+  EXPECT_THAT(fold(
+                  in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kHome),
+              SizeIs(3));
+  EXPECT_THAT(fold(
+                  in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kHome),
+              SizeIs(9));
 }
 
 TEST(Fold, NeverTakesHomeOrRootOrAPlaceOfSecrets) {

@@ -10,14 +10,14 @@
 namespace cloche::learn {
 
 struct Learnt {
-  std::string command;            // as it was given
-  std::string extends;            // preset, or a path
-  Policy parent;                  // what that is
-  Policy policy;                  // what was learnt
-  std::vector<Item> items;        // with their notes
-  std::vector<Item> untried;      // perhaps not needed
-  std::vector<Wanted> wanted;     // not granted
-  std::vector<std::string> notes; // sentences
+  std::string command;             // as it was given
+  std::string extends;             // preset, or a path
+  Policy parent;                   // what that is
+  Policy policy;                   // what was learnt
+  std::vector<Item> items;         // with their notes
+  std::vector<Item> untried;       // perhaps not needed
+  std::vector<Wanted> wanted;      // not granted
+  std::vector<std::string> notes;  // sentences
 };
 
 // Keys whose value differs from the parent's.

@@ -34,10 +34,14 @@ TEST(LearntText, SaysWhatWasLearntWhateverTheNamesAre) {
   learnt.command = "evil\nversion = 2 # \x1b[2J";
   learnt.extends = "untrusted";
   learnt.parent = *preset("untrusted");
-  learnt.items = {{Kind::kRead, "/p/qu\"ote", "note\nfiles = 1"}, {Kind::kExec, "/p/back\\slash"},
-                  {Kind::kChange, "/p/'''", {}, "/p/'''"},        {Kind::kRead, "/p/# ] = [", "x"},
-                  {Kind::kRead, "/p/\u202enome"},                  {Kind::kEnv, "COLOUR"},
-                  {Kind::kHost, "api.example.org:443"},           {Kind::kCwd, "/p"}};
+  learnt.items = {{Kind::kRead, "/p/qu\"ote", "note\nfiles = 1"},
+                  {Kind::kExec, "/p/back\\slash"},
+                  {Kind::kChange, "/p/'''", {}, "/p/'''"},
+                  {Kind::kRead, "/p/# ] = [", "x"},
+                  {Kind::kRead, "/p/\u202enome"},
+                  {Kind::kEnv, "COLOUR"},
+                  {Kind::kHost, "api.example.org:443"},
+                  {Kind::kCwd, "/p"}};
   learnt.untried = {{Kind::kRead, "/p/\n[limits]"}};
   learnt.wanted = {{"read \"x\n\"", "because\nextends = 1"}};
   learnt.policy = compose(learnt.parent, learnt.items, Changes::kProposed);
@@ -56,7 +60,8 @@ TEST(LearntText, KeepsTheListsOfThePolicyThatItExtends) {
 }
 
 TEST(Merge, PutsItemsIntoAListAndKeepsComments) {
-  expect_merge("version = 1\n[files]\nread = [\n  \"/a\", # one\n  \"/b\" # two, ]\n] # end\n", {{Kind::kRead, "/c", "why"}},
+  expect_merge("version = 1\n[files]\nread = [\n  \"/a\", # one\n  \"/b\" # two, ]\n] # end\n",
+               {{Kind::kRead, "/c", "why"}},
                "version = 1\n[files]\nread = [\n  \"/a\", # one\n  \"/b\", # two, ]\n  \"/c\",  # why\n] # end\n");
 }
 
@@ -73,7 +78,8 @@ TEST(Merge, PutsItemsIntoALineAndAnEmptyList) {
 
 TEST(Merge, AddsKeysWhereTheyBelong) {
   expect_merge("version = 1 # v\n\n[limits]\npids = 8\n", {{Kind::kCwd, "/p"}, {Kind::kRead, "/c"}, {Kind::kEnv, "A"}});
-  expect_merge("version = 1\n[files] # mine\nexec_writable = false # no\n", {{Kind::kRead, "/c"}, {Kind::kExecWritable, "x"}});
+  expect_merge("version = 1\n[files] # mine\nexec_writable = false # no\n",
+               {{Kind::kRead, "/c"}, {Kind::kExecWritable, "x"}});
   expect_merge("version = 1\nfiles.exec_writable = false", {{Kind::kRead, "/c"}, {Kind::kExec, "/d"}});
   expect_merge("version = 1\n[net]\nallow = [{ host = \"a.example.org:443\", for = \"1m\" }]\n",
                {{Kind::kHost, "b.example.org:443"}});
@@ -87,8 +93,12 @@ TEST(Merge, ChangesNothingWhereNothingIsMissing) {
 
 TEST(Compose, LeavesOutWhatAnotherGrantCovers) {
   const Policy policy = compose(*preset("untrusted"),
-                                {{Kind::kChange, "/p/out"}, {Kind::kChange, "/p/out/deep"}, {Kind::kRead, "/p/out/x"},
-                                 {Kind::kRead, "/q"}, {Kind::kRead, "/q/r"}, {Kind::kExec, "/p/out/tool"}},
+                                {{Kind::kChange, "/p/out"},
+                                 {Kind::kChange, "/p/out/deep"},
+                                 {Kind::kRead, "/p/out/x"},
+                                 {Kind::kRead, "/q"},
+                                 {Kind::kRead, "/q/r"},
+                                 {Kind::kExec, "/p/out/tool"}},
                                 Changes::kProposed);
   EXPECT_THAT(policy.workspace.path, testing::ElementsAre("/p/out"));
   EXPECT_THAT(policy.files.read, testing::ElementsAre("/q"));
