@@ -9,6 +9,7 @@
 #include "cli/learn_view.h"
 #include "learn/fold.h"
 #include "learn/minimise.h"
+#include "learn/secret_places.h"
 
 namespace cloche::cli {
 namespace {
@@ -106,6 +107,15 @@ bool LearnSession::succeeded(const LearnTry& tried) {
   return !steady_ || tried.out == model_->out;
 }
 
+// For a command that uses nothing of its directory but where it is.
+std::vector<Item> LearnSession::starting_place() const {
+  const auto cwd = std::ranges::find(items_, Kind::kCwd, &Item::kind);
+  if (cwd == items_.end() || shows(widened(items_), cwd->what)) return {};
+  Item item{Kind::kRead, cwd->what, "the command starts there", {}, true};
+  const bool fits = !learn::holds_secret_places(item.what, home()) && learn::ungrantable(item).empty();
+  return fits ? std::vector{item} : std::vector<Item>();
+}
+
 Status LearnSession::check_and_widen() {
   bool looked = false;
   bool repeated = false;
@@ -134,6 +144,7 @@ Status LearnSession::check_and_widen() {
     Collected found = seen_in(tried, Hidden::kGrant);
     added += add_new(items_, std::move(found.items));
     if (added == 0) added = add_new(items_, std::move(found.looks));
+    if (added == 0) added = add_new(items_, starting_place());
     if (added != 0) continue;
     Error error = never_began(tried.report) ? failure_of(tried) : Error{};
     if (!never_began(tried.report)) {
@@ -242,7 +253,7 @@ LearnEnd LearnSession::learn() {
   learnt.parent = parent_;
   learnt.policy = learn::compose(base_, items_, options_.changes);
   learnt.policy.limits = limits_;
-  add_rules(learnt.policy);
+  settle(learnt.policy);
   learnt.items = items_;
   learnt.untried = untried_;
   learnt.wanted = wanted_;

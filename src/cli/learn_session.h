@@ -52,6 +52,8 @@ class LearnSession {
   Policy widened(const std::vector<learn::Item>& items) const;
   Policy with_way_out(Policy policy) const;
   void add_rules(Policy& policy) const;
+  void settle(Policy& policy) const;
+  std::vector<learn::Item> starting_place() const;
   bool is_reached_already(const learn::Item& item) const;
   bool shows(const Policy& policy, const std::string& path) const;
   learn::Setting setting(const Policy& of_run, learn::Hidden hidden) const;

@@ -112,8 +112,14 @@ Status LearnSession::prepare() {
 Policy LearnSession::widened(const std::vector<Item>& items) const {
   Policy policy = learn::compose(base_, items, learn::Changes::kProposed);
   policy.limits = wide_;
-  add_rules(policy);
+  settle(policy);
   return policy;
+}
+
+void LearnSession::settle(Policy& policy) const {
+  // A directory of which nothing is granted is not there to start in.
+  if (policy.cwd != base_.cwd && !shows(policy, policy.cwd)) policy.cwd = base_.cwd;
+  add_rules(policy);
 }
 
 Policy LearnSession::with_way_out(Policy policy) const {
@@ -182,7 +188,10 @@ bool LearnSession::is_reached_already(const Item& item) const {
 }
 
 bool LearnSession::shows(const Policy& policy, const std::string& path) const {
-  return covered(granted_paths(policy, home()), path);
+  const std::vector<std::string> paths = granted_paths(policy, home());
+  // A directory above a grant is there as well, with nothing else in it.
+  return covered(paths, path) ||
+         std::ranges::any_of(paths, [&](const std::string& grant) { return path_covers(path, grant); });
 }
 
 std::size_t LearnSession::add_new(std::vector<Item>& to, std::vector<Item> from) const {

@@ -52,6 +52,35 @@ class Learn(LearnCase):
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("CANARY", done.stdout + done.stderr)
 
+    def test_X5_in_the_home_directory_what_is_no_secret_is_there(self):
+        self.project = self.path("home")
+        self.path("home/note", "a note\n")
+        policy, text, _ = self.learnt("--", "sh", "-c", "cat note; ls .ssh; cat .ssh/id_rsa; true")
+        self.assertEqual(self.run_with(policy, "cat", "note").stdout, "a note\n", text)
+        self.assertNotIn(".ssh", "".join(line for line in text.splitlines(True) if not line.startswith("#")))
+        self.assertIn(".ssh/id_rsa: it holds secrets", text)
+
+    def test_X5_where_a_command_starts_is_learnt_if_it_matters(self):
+        policy, text, _ = self.learnt("--", "pwd")
+        self.assertEqual(self.run_with(policy, "pwd").stdout, self.project + "\n", text)
+        _, text, _ = self.learnt("--", "true")
+        self.assertNotIn("cwd", text)
+
+    def test_X5_files_of_etc_are_found(self):
+        _, text, _ = self.learnt("--", "cat", "/etc/debian_version")
+        self.assertIn('read = [\n  "/etc/debian_version",\n]', text)
+
+    def test_X5_what_it_wrote_and_executes_takes_a_word(self):
+        _, text, _ = self.learnt("--", "sh", "-c", "cp /bin/true out/t && out/t")
+        self.assertIn("exec_writable = true", text)
+        _, text, _ = self.learnt("--", "sh", "-c", "cp /bin/true out/t && true")
+        self.assertNotIn("exec_writable", text)
+
+    def test_X5_a_command_that_never_says_the_same_is_judged_by_its_code(self):
+        _, text, done = self.learnt("--", "sh", "-c", "date +%N; cat data/one")
+        self.assertIn("does not write the same twice", done.stderr)
+        self.assertIn("data/one", text)
+
     def test_X5_a_secret_that_is_named_is_granted(self):
         secret = self.path("home/.ssh/id_rsa")
         _, text, _ = self.learnt("--read", secret, "--", "cat", secret)
