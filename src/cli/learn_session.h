@@ -48,6 +48,7 @@ class LearnSession {
   void tighten();
   Status settle_limits();
   void list_hosts();
+  bool wants_unix_sockets() const;
 
   Policy widened(const std::vector<learn::Item>& items) const;
   Policy with_way_out(Policy policy) const;

@@ -1,7 +1,9 @@
 """`cloche learn`: the smallest policy that lets a command succeed (X5)."""
 import json
 import os
+import socket
 import subprocess
+import threading
 
 from cell import CLOCHE
 from learn_case import LIMITS, LearnCase, without_each_grant
@@ -157,6 +159,36 @@ class Learn(LearnCase):
                 self.assertEqual(done.returncode, 2, done.stderr)
         with open(there, encoding="utf-8") as file:
             self.assertEqual(file.read(), "mine")
+
+
+class Sockets(LearnCase):
+    TALK = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(2).decode())"
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.service = socket.socket(socket.AF_UNIX)
+        self.service.bind(self.path("s.sock"))
+        self.service.listen(64)
+        self.addCleanup(self.service.close)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                with self.service.accept()[0] as one:
+                    one.sendall(b"hi")
+            except OSError:
+                return
+
+    def test_X5_a_socket_that_was_reached(self):
+        words = ("--", "python3", "-c", self.TALK, self.path("s.sock"))
+        done = self.learn("--socket", self.folder + "/*.sock", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f'allow = ["{self.path("s.sock")}"]', done.stdout)
+        ran = self.run_with(self.path("p.toml", done.stdout), *words[1:])
+        self.assertEqual(ran.stdout, "hi\n", ran.stderr)
+        self.assertEqual(self.learn(*words).returncode, 1)
 
 
 class Merge(LearnCase):
