@@ -7,7 +7,7 @@ TIDY ?= all
 ROUNDS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-vm bench install style format fuzz clean
+.PHONY: help build run test test-vm bench install style format fuzz faults clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,14 @@ fuzz: ## build the fuzz targets and run each for FUZZ_SECONDS=20
 	@tools/setup build fuzz
 	@tools/build fuzz -j $(JOBS)
 	@tools/fuzz $(FUZZ_SECONDS)
+
+faults: ## let every system call of a launch fail, and kill -9 everything 500 times; takes half an hour
+	@tools/setup build test
+	@tools/build release -j $(JOBS)
+	@tests/faults/run faults --all
+	@tests/faults/run faults --all --as ordinary
+	@tests/faults/run kill --all
+	@tests/faults/run kill --all --as ordinary
 
 clean: ## remove build/
 	rm -rf build

@@ -44,6 +44,15 @@ constexpr auto kPlanExamples = std::to_array<Text>({
 });
 constexpr auto kDoctorUsages = std::to_array<Text>({"doctor [--json]"});
 constexpr auto kDoctorExamples = std::to_array<Text>({"cloche doctor", "cloche doctor --json"});
+constexpr auto kProveUsages = std::to_array<Text>(
+    {"prove [options]", "prove --policy FILE [options]", "prove --against COMMAND [options]", "prove --list [--json]"});
+constexpr auto kProveExamples = std::to_array<Text>({
+    "cloche prove                                # every tier and backend that works here",
+    "cloche prove --html proof.html --summary",
+    "cloche prove --policy policy.toml --only D",
+    "cloche prove --against 'bwrap --ro-bind / / --unshare-all'",
+    "cloche prove --against env                  # no sandbox: what would get through",
+});
 constexpr auto kPolicyUsages = std::to_array<Text>(
     {"policy presets", "policy show NAME|FILE", "policy check FILE [--ceiling FILE]", "policy schema"});
 constexpr auto kPolicyExamples = std::to_array<Text>({
@@ -54,6 +63,11 @@ constexpr auto kReportUsages = std::to_array<Text>({"report show FILE|RUN", "rep
 constexpr auto kReportExamples = std::to_array<Text>({
     "cloche run --report report.json script.py; cloche report show report.json",
     "cloche run script.py; cloche report show last",
+});
+constexpr auto kWhyUsages = std::to_array<Text>({"why [options] [RUN|FILE]"});
+constexpr auto kWhyExamples = std::to_array<Text>({
+    "cloche run script.py; cloche why            # of the run that was started last",
+    "cloche why 3f2a --json",
 });
 constexpr auto kKeeperUsages = std::to_array<Text>(
     {"keeper start [--blank N] [--parked N] [--idle DURATION]", "keeper status [--json]", "keeper stop"});
@@ -134,6 +148,17 @@ constexpr Text kPlanText =
     "Shows what `run` with the same words would do, step by step and with the guarantee that each step serves, and "
     "does nothing of it. Exit code 126 when it would be refused.";
 
+constexpr Text kProveText =
+    "Tries attacks on this machine, as this user, and says of each whether it was held, got through (breached) or "
+    "could "
+    "not be tried. They are small programs that come with cloche; each runs as untrusted code would, and looks for "
+    "canaries that were planted for it in a private directory. They are bounded, and harmless where they get through. "
+    "What a tier does not promise is listed with the reason.\n"
+    "--policy proves your own policy. --against proves any other command: what follows it is the program to run; it is "
+    "split as a shell would, and no shell is used.\n"
+    "Exit code: 0 all held; 1 something got through or could not be tried; 2 wrong command line; 125 cloche failed; "
+    "130 "
+    "stopped.";
 constexpr Text kOutputsText =
     "A plugin hands back files as a JSON document and never writes itself. The document is checked as a whole, every "
     "path has one owner, and all of it is applied or nothing. A file that a person edited, that another producer owns "
@@ -195,6 +220,12 @@ constexpr Text kGrantText =
     "may ask. RUN is an id, the beginning of one, or last.\n"
     "Exit code: 0 granted; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, or "
     "the grant is refused.";
+constexpr Text kWhyText =
+    "Lists what the run asked for and was denied: files, connections, sockets, system calls, signals, limits; how "
+    "often, by which program, and the line of a policy that would allow it, or why no policy may. What is noticed is "
+    "the policy's `observe`: files (the default), calls, all or off; docs/denials.md says what can be seen on which "
+    "kernel. RUN is an id, the beginning of one, or last; a file that `run --report` wrote will do, too.\n"
+    "Exit code: 0 shown, also when nothing was denied; 1 no such run; 2 wrong command line.";
 constexpr Text kRevokeText =
     "Takes back what a run was granted, by its policy or by `grant`, in the same words. What is open is closed: "
     "connections, tunnels, sockets, and connections that a secret went into. It can be granted again.\n"
@@ -225,8 +256,10 @@ std::array<Section, 3> run_sections() {
 struct Book {
   std::array<Section, 3> run = run_sections();
   std::array<Section, 1> doctor{{{"Options", kDoctorOptions}}};
+  std::array<Section, 1> prove{{{"Options", kProveOptions}}};
   std::array<Section, 1> policy{{{"Options", kPolicyCommandOptions}}};
   std::array<Section, 1> report{{{"Options", kReportCommandOptions}}};
+  std::array<Section, 1> why{{{"Options", kWhyCommandOptions}}};
   std::array<Section, 1> keeper{{{"Options", kKeeperOptions}}};
   std::array<Section, 1> outputs{{{"Options", kOutputsOptions}}};
   std::array<Section, 1> ps{{{"Options", kPsOptions}}};
@@ -238,7 +271,7 @@ struct Book {
   std::array<Section, 1> grant{{{"Options", kGrantOptions}}};
   std::array<Section, 1> revoke{{{"Options", kRevokeOptions}}};
   std::array<Section, 1> learn{{{"Options", kLearnOptions}}};
-  std::array<Command, 17> commands{{
+  std::array<Command, 19> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
       {"learn", "write the policy that a command needs", kLearnUsages, kLearnText, learn, kLearnExamples,
@@ -247,6 +280,8 @@ struct Book {
        "Tries this host out, with a test cell of its own. Exit code 0 when tier namespace is usable with the native "
        "backend, 1 when it is not.",
        doctor, kDoctorExamples, doctor_command},
+      {"prove", "try attacks on this machine, and show what holds", kProveUsages, kProveText, prove, kProveExamples,
+       prove_command},
       {"policy", "list, show and check policies", kPolicyUsages,
        "Policies are TOML files; presets are built in. `schema` prints the JSON Schema of the file. Exit code 126 when "
        "a policy is wrong or over the ceiling.",
@@ -255,6 +290,8 @@ struct Book {
        "Renders a report that `run --report` or `run --json` wrote, or that of a recorded run: its id, the beginning "
        "of one, or last.",
        report, kReportExamples, report_command},
+      {"why", "show what a run was denied, and what would allow it", kWhyUsages, kWhyText, why, kWhyExamples,
+       why_command},
       {"keeper", "keep cells ready, so that runs start faster", kKeeperUsages,
        "A keeper is a small resident process of your own user that prepares cells ahead; `cloche run` uses a running "
        "one by itself and starts none. Each cell serves one run. It holds what a run holds, under the same limits, and "

@@ -2,23 +2,18 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/report_source.h"
 #include "cli/run_options.h"
 #include "policy/text.h"
-#include "report/json.h"
 #include "report/render.h"
 #include "report/schema.h"
-#include "store/run_directory.h"
-#include "sys/file.h"
 
 namespace cloche::cli {
 namespace {
-
-constexpr std::size_t kMaxReport = 64 << 20;
 
 constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--verbose", 'v', {}, "show: whole tails of the output, life cycle and timing"},
@@ -31,19 +26,8 @@ std::unexpected<Error> usage(std::string message, std::string hint) {
   return fail(ErrorCode::kInvalidInput, "report", std::move(message), std::move(hint));
 }
 
-// A file if there is one of that name, else a run.
-Result<std::string> read_report(const std::string& name) {
-  auto text = sys::read_file(name, kMaxReport);
-  if (text || text.error().errno_value != ENOENT || (name != "last" && !store::is_run_id(name))) return text;
-  CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));
-  CLOCHE_TRY_ASSIGN(const store::RunDirectory run, store::find_run(place, name, store::Use::kRead));
-  return run.report();
-}
-
 int show(const std::string& name, const RenderOptions& options) {
-  const auto text = read_report(name);
-  if (!text) return complain(text.error(), 1);
-  const auto report = from_json(*text);
+  const auto report = read_report(name);
   if (!report) return complain(report.error(), 1);
   return put(STDOUT_FILENO, render(*report, options)) ? 0 : kExitFailed;
 }
@@ -71,13 +55,9 @@ int report_command(Words words) {
         "report");
   }
   if (!is_show) return put(STDOUT_FILENO, report_schema()) ? 0 : kExitFailed;
-  const std::string when = parsed->has("--no-color") ? "never"
-                           : parsed->has("--color")  ? parsed->value("--color")
-                                                     : "auto";
-  const auto colour = choose_colour(when, STDOUT_FILENO);
-  if (!colour) return usage_error(colour.error(), "report");
-  return show(operands[1],
-              {*colour, parsed->has("--verbose") ? Detail::kDebug : Detail::kNormal, columns_of(STDOUT_FILENO)});
+  const auto options = render_options(*parsed);
+  if (!options) return usage_error(options.error(), "report");
+  return show(operands[1], *options);
 }
 
 }  // namespace cloche::cli

@@ -53,8 +53,11 @@ Result<ReportFile> ReportFile::prepare(const std::string& path) {
   }
   ReportFile report(std::move(directory), std::move(name), path);
   CLOCHE_TRY(report.open_temporary());
-  // Not kept until the end: it would stay behind when we are killed.
-  ::unlinkat(report.directory_.get(), report.temporary().c_str(), 0);
+  // Not kept until the end: it would stay behind when we are killed. Where it cannot be removed, it would be in the way
+  // of the report, and the guest would have run for nothing.
+  if (::unlinkat(report.directory_.get(), report.temporary().c_str(), 0) != 0) {
+    return fail_errno(errno, kStep, fmt::format("{} cannot be removed again", shown_text(report.temporary())), kHint);
+  }
   return report;
 }
 

@@ -1,6 +1,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -102,7 +103,10 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   if (!keeper) return refusal(request, policy, keeper.error());
   const auto asked = Clock::now();
   // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
-  ::prctl(PR_SET_DUMPABLE, 0);
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
+    return refusal(request, policy,
+                   Error{ErrorCode::kSystem, "dumpable", errno, "others could look into this process", {}});
+  }
   auto cancel = cancel_signals();
   if (!cancel) return refusal(request, policy, cancel.error());
   HeadStart head = begin_early(*keeper);

@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "base/wipe.h"
 #include "egress/placeholder.h"
-#include "launch/gateway.h"
 #include "sys/channel.h"
 #include "sys/file.h"
 

@@ -17,11 +17,11 @@ inline constexpr std::int8_t kNoArgument = -1;
 struct WatchedCall {
   std::string_view name;
   Use use{};
-  Watch from = Watch::kCalls;         // told from here on
-  std::int8_t path = kNoArgument;     // pointer to a name, or to a socket's address
-  std::int8_t place = kNoArgument;    // descriptor of the directory that a relative name starts from
-  std::int8_t flags = kNoArgument;    // of an open
-  std::int8_t path2 = kNoArgument;    // a second name: what a rename or a link makes
+  Watch from = Watch::kCalls;       // told from here on
+  std::int8_t path = kNoArgument;   // pointer to a name, or to a socket's address
+  std::int8_t place = kNoArgument;  // descriptor of the directory that a relative name starts from
+  std::int8_t flags = kNoArgument;  // of an open
+  std::int8_t path2 = kNoArgument;  // a second name: what a rename or a link makes
   std::int8_t place2 = kNoArgument;
 };
 std::span<const WatchedCall> watched_calls();

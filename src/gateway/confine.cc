@@ -178,7 +178,7 @@ Status lock_down(const std::vector<std::uint16_t>& ports) {
   CLOCHE_TRY(drop_capabilities());
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("give up new privileges");
   CLOCHE_TRY(restrict_by_landlock(ports));
-  ::prctl(PR_SET_DUMPABLE, 0);
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return failed("keep others from looking into it");
   std::vector<sock_filter> code = gateway_filter();
   const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) return failed("filter its system calls");

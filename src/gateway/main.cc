@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "base/wipe.h"
 #include "egress/message.h"
 #include "gateway/confine.h"
 #include "gateway/server.h"
@@ -51,7 +52,7 @@ Result<egress::Settings> receive_settings(int control) {
     }
     CLOCHE_TRY_ASSIGN(std::string packed, read_memfd(received->fd.get()));
     auto settings = egress::decode_settings(packed);
-    ::explicit_bzero(packed.data(), packed.size());
+    wipe(packed);
     return settings;
   }
 }

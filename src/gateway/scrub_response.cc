@@ -1,9 +1,11 @@
 #include "gateway/scrub_response.h"
 
+#include <string.h>
+
 #include <algorithm>
 #include <utility>
 
-#include "gateway/secret_text.h"
+#include "base/wipe.h"
 
 namespace cloche::gateway {
 namespace {
@@ -35,7 +37,9 @@ std::string ScrubStream::feed(std::string_view bytes) {
     if (at == bytes.size()) break;
     state_ = matcher.next(state_, bytes[at]);
     if (const auto found = matcher.found(state_); found.length != 0) {
-      out.replace(before + at + 1 - found.length, found.length, vault_->instead_of(found.tag));
+      const std::size_t end = before + at + 1;
+      const std::size_t here = std::min(found.length, end);  // the rest was let go
+      out.replace(end - here, here, vault_->instead_of(found.tag).substr(found.length - here));
     }
   }
   std::size_t kept = matcher.longest() == 0 ? 0 : std::min(out.size(), matcher.longest() - 1);
@@ -49,10 +53,7 @@ std::string ScrubStream::feed(std::string_view bytes) {
   return out;
 }
 
-std::string ScrubStream::let_go() {
-  state_ = SecretMatcher::kStart;
-  return std::exchange(held_, {});
-}
+std::string ScrubStream::let_go() { return std::exchange(held_, {}); }
 
 void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head) {
   if (vault.empty()) return;

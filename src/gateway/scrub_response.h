@@ -27,8 +27,9 @@ class ScrubStream {
   // values, a guest that makes a server say something could ask for them byte by byte.
   std::string feed(std::string_view bytes);
   bool holds() const { return !held_.empty(); }
-  // What is held, though more may come. A value that is cut just there gets through, so this is for web sockets alone,
-  // whose two sides wait for each other; a body's end comes with its end.
+  // What is held, though more may come. The search goes on: of a value that is cut just there only the first piece gets
+  // through. That is too much still, so this is for web sockets alone, whose two sides wait for each other; a body's
+  // end comes with its end.
   std::string let_go();
   std::string finish() { return let_go(); }  // the rest, at the end
 

@@ -96,6 +96,18 @@ TEST(ScrubStream, WhatIsHeldBackIsLetGoAndTheStreamGoesOn) {
   EXPECT_EQ(stream.finish(), kH);
 }
 
+TEST(ScrubStream, X9_OfAValueThatIsCutByAPauseTheRestIsTakenOut) {
+  const SecretVault vault = two_secrets();
+  for (std::size_t cut = 1; cut < kV.size(); ++cut) {
+    ScrubStream stream(vault);
+    stream.feed(kV.substr(0, cut));
+    EXPECT_EQ(stream.let_go(), kV.substr(0, cut));
+    std::string rest = stream.feed(kV.substr(cut) + " and on");
+    rest += stream.finish();
+    EXPECT_EQ(rest, kH.substr(cut) + " and on") << cut;
+  }
+}
+
 TEST(ScrubStream, X10_ASecretWhoseLeaseIsOverIsStillTakenOut) {
   SecretVault vault = two_secrets();
   vault.revoke("API_KEY");

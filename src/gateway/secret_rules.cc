@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/units.h"
+#include "base/wipe.h"
 #include "gateway/secret_text.h"
 #include "proto/http_target.h"
 

@@ -1,5 +1,6 @@
 #include "gateway/secret_scan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/secret_rules.h"
@@ -23,14 +24,12 @@ std::string SecretScan::feed(std::string_view bytes) {
     }
   }
   held_ += bytes;
-  std::string clean = held_.substr(0, held_.size() - matcher.depth(state_));
+  // Of what could be a placeholder's beginning, some may have been let go.
+  std::string clean = held_.substr(0, held_.size() - std::min(held_.size(), matcher.depth(state_)));
   held_.erase(0, clean.size());
   return clean;
 }
 
-std::string SecretScan::let_go() {
-  state_ = SecretMatcher::kStart;
-  return stopped() ? std::string() : std::exchange(held_, {});
-}
+std::string SecretScan::let_go() { return stopped() ? std::string() : std::exchange(held_, {}); }
 
 }  // namespace cloche::gateway

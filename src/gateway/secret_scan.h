@@ -17,7 +17,9 @@ class SecretScan {
   std::string feed(std::string_view bytes);
   std::string finish() { return let_go(); }  // the rest, at the end of the body
   bool holds() const { return !held_.empty(); }
-  std::string let_go();  // what is held, after a pause: who speaks in turns waits for it
+  // What is held, after a pause: who speaks in turns waits for it. The search goes on as if it were still there, so
+  // that a placeholder in two pieces is stopped at the second.
+  std::string let_go();
 
   bool stopped() const { return !reason_.empty(); }
   const std::string& reason() const { return reason_; }

@@ -44,6 +44,27 @@ TEST(SecretScan, X9_FindsEverySecretInEveryForm) {
   }
 }
 
+TEST(SecretScan, X9_APlaceholderThatIsCutByAPauseIsStopped) {
+  const SecretVault vault = two_secrets();
+  for (std::size_t cut = 1; cut < kH.size(); ++cut) {
+    SecretScan scan(vault);
+    scan.feed(kH.substr(0, cut));
+    EXPECT_EQ(scan.let_go(), kH.substr(0, cut));
+    EXPECT_EQ(scan.feed(kH.substr(cut) + " and on"), "");
+    EXPECT_TRUE(scan.stopped()) << cut;
+  }
+}
+
+TEST(SecretScan, WhatIsLetGoIsNotSaidTwice) {
+  const SecretVault vault = two_secrets();
+  SecretScan scan(vault);
+  EXPECT_EQ(scan.feed("say " + kH.substr(0, 6)), "say ");
+  EXPECT_EQ(scan.let_go(), kH.substr(0, 6));
+  EXPECT_EQ(scan.feed(kH.substr(6, 2)), "");
+  EXPECT_EQ(scan.feed("!"), kH.substr(6, 2) + "!");
+  EXPECT_FALSE(scan.holds());
+}
+
 TEST(SecretScan, WhatIsCleanPassesUnchangedAndAtOnce) {
   const SecretVault vault = two_secrets();
   const std::string body = "sk-Fake+Other/abcdefghi pumpkin-pumpki sk-Fake+sk-Fake\n" + std::string(1000, '\0') + "sk-";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/wipe.h"
 
 namespace cloche::gateway {
 namespace {

@@ -2,21 +2,14 @@
 // text travels.
 #pragma once
 
-#include <string.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace cloche::gateway {
+#include "base/wipe.h"
 
-// All that the string owns, also what lies behind its end.
-inline void wipe(std::string& text) {
-  text.resize(text.capacity());
-  explicit_bzero(text.data(), text.size());
-  text.clear();
-}
+namespace cloche::gateway {
 
 class SecretText {
  public:

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/units.h"
+#include "base/wipe.h"
 #include "gateway/secret_text.h"
 
 namespace cloche::gateway {

@@ -2,10 +2,12 @@
 
 #include <linux/audit.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -68,6 +70,25 @@ bool has_mount_api() {
          error_of(SYS_move_mount, -1, "", -1, "", kBadFlags) != ENOSYS;
 }
 
+// Whether a filter of a child of ours could tell us something. A filter around us may already tell somebody else, and a
+// kernel lets only one listen; that shows only when it is tried.
+bool can_be_notified() {
+  const std::uint32_t notify = SECCOMP_RET_USER_NOTIF;
+  if (error_of(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &notify) != 0) return false;
+  if (::prctl(PR_GET_SECCOMP) != SECCOMP_MODE_FILTER) return true;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+    const sock_fprog program{1, &allow};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const long fd = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    ::_exit(fd >= 0 ? 0 : 1);
+  }
+  int status = -1;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return child > 0 && status == 0;
+}
+
 bool has_capabilities(std::uint32_t needed) {
   __user_cap_header_struct header{};
   header.version = _LINUX_CAPABILITY_VERSION_3;
@@ -90,8 +111,7 @@ void probe_system_calls(HostFacts& facts) {
   facts.close_range = error_of(SYS_close_range, ~0u, 0u, 0u) == EINVAL;
   const std::uint32_t action = SECCOMP_RET_KILL_PROCESS;
   facts.seccomp_filter = error_of(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &action) == 0;
-  const std::uint32_t notify = SECCOMP_RET_USER_NOTIF;
-  facts.seccomp_notify = error_of(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0u, &notify) == 0;
+  facts.seccomp_notify = facts.seccomp_filter && can_be_notified();
   facts.nproc_per_namespace = kernel_at_least(facts.kernel, 5, 14);
 }
 
@@ -127,7 +147,7 @@ void probe_machine(HostFacts& facts) {
   unsigned cpus = 0;
   for (const unsigned long word : mask) cpus += bytes > 0 ? static_cast<unsigned>(std::popcount(word)) : 0;
   facts.cpus = std::max(cpus, 1u);
-  struct sysinfo info{};
+  struct sysinfo info {};
   if (::sysinfo(&info) == 0) facts.memory = std::uint64_t{info.totalram} * info.mem_unit;
 }
 

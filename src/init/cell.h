@@ -79,8 +79,10 @@ int finish_unmount();
 void prepare_way_out(Cell& cell);                          // while the host's /proc is in reach
 int run_way_out_step(Cell& cell, const wire::Step& step);  // kLocalRoutes, kListen, kPackets, kListenUnix
 
-// Sends one message on the control socket, with at most one descriptor. 0 or an errno; most have nobody left to tell.
+// Sends one message on the control socket, with at most one descriptor. 0 or an errno.
 int send_message(const wire::Message& message, int fd);
+// What the engine waits for: whoever cannot say it ends, and so says that.
+void tell(const wire::Message& message, int fd);
 // Waits for one message; 0, or an errno (EPIPE: the engine is gone). Descriptors go to `fds`, their number to `count`.
 int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_t& count);
 [[noreturn]] void fail_step(int32_t step, int error);

@@ -39,10 +39,19 @@ int send_message(const wire::Message& message, int fd) {
     item->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(item), &fd, sizeof fd);
   }
-  while (sendmsg(wire::kControlFd, &header, MSG_NOSIGNAL) < 0) {
-    if (errno != EINTR) return errno;
+  // A host that is short of memory may have some in a moment.
+  constexpr int kTries = 200;
+  for (int tries = 0; sendmsg(wire::kControlFd, &header, MSG_NOSIGNAL) < 0;) {
+    const bool in_need = errno == ENOBUFS || errno == ENOMEM || errno == EAGAIN;
+    if (errno != EINTR && (!in_need || ++tries > kTries)) return errno;
+    const struct timespec pause = {0, 1'000'000};
+    if (in_need) nanosleep(&pause, nullptr);
   }
   return 0;
+}
+
+void tell(const wire::Message& message, int fd) {
+  if (send_message(message, fd) != 0) _exit(125);
 }
 
 int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_t& count) {

@@ -172,7 +172,8 @@ int copy_directory(Copy& copy, int from_dir, const char* from_name, int to_dir, 
                    int depth) {
   if (depth > kDeepest) return ENAMETOOLONG;
   const int from = openat(from_dir, from_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  const bool kept = from < 0 && is_kept_from_us(errno);
+  // But not the whole of it: an empty copy would be taken for a guest that deleted everything.
+  const bool kept = from < 0 && depth > 0 && is_kept_from_us(errno);
   if (from < 0 && !kept) return errno;
   int error = mkdirat(to_dir, name, kept ? 0 : 0700) == 0 ? 0 : errno;
   const int to = error == 0 && !kept ? openat(to_dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;

@@ -36,12 +36,13 @@ void exec_guest(Cell& cell, int32_t index) {
   wire::Message message;
   int fds[4];
   uint32_t count = 0;
-  if (receive_message(message, fds, 4, count) != 0 || message.kind != wire::MessageKind::kGo) _exit(125);
+  if (int error = receive_message(message, fds, 4, count); error != 0) fail_step(index, error);
+  if (message.kind != wire::MessageKind::kGo) _exit(125);
   if (cell.notifier >= 0) {
     wire::Message watched;
     memset(&watched, 0, sizeof watched);
     watched.kind = wire::MessageKind::kWatched;
-    if (int error = send_message(watched, cell.notifier); error != 0) _exit(125);
+    if (int error = send_message(watched, cell.notifier); error != 0) fail_step(index, error);
   }
   Spec spec;
   if (count < 1) fail_step(index, EPROTO);
@@ -73,10 +74,10 @@ int enter_groups(const Cell& cell) {
   wire::Message message;
   int fds[wire::kMaxGroups];
   uint32_t count = 0;
-  if (receive_message(message, fds, wire::kMaxGroups, count) != 0) _exit(125);
+  if (int error = receive_message(message, fds, wire::kMaxGroups, count); error != 0) return error;
   if (message.kind != wire::MessageKind::kGroups || count != expected) return EPROTO;
   for (uint32_t i = 0; i < count; ++i) {
-    if (write(fds[i], "0", 1) != 1) fail_step(wire::kEntryOfCgroup, errno);
+    if (write(fds[i], "0", 1) != 1) return errno;
     close(fds[i]);
   }
   return 0;
@@ -139,7 +140,7 @@ int become_guest(void* argument) {
     cell.watch.enter(wire::kWaiting);
     memcpy(message.took, cell.watch.took, sizeof message.took);
     message.stamp = cell.watch.since;
-    send_message(message, -1);
+    tell(message, -1);
     exec_guest(cell, static_cast<int32_t>(i));
   }
   fail_step(wire::kReadingSpec, EPROTO);
@@ -163,7 +164,7 @@ int open_terminal(Cell& cell) {
   wire::Message message;
   memset(&message, 0, sizeof message);
   message.kind = wire::MessageKind::kTty;
-  send_message(message, master);
+  tell(message, master);
   close(master);
   return 0;
 }
@@ -174,12 +175,14 @@ void hand_over_scratch(const Cell& cell) {
   memset(&message, 0, sizeof message);
   message.kind = wire::MessageKind::kScratchIs;
   message.amount = cell.copied_at;
-  send_message(message, cell.scratch_fd);
+  tell(message, cell.scratch_fd);
 }
 
 void read_spec(Cell& cell) {
   wire::Message message;
-  if (int error = receive_message(message, cell.fds, wire::kMaxFds, cell.fd_count); error != 0) _exit(125);
+  if (int error = receive_message(message, cell.fds, wire::kMaxFds, cell.fd_count); error != 0) {
+    fail_step(wire::kReadingSpec, error);
+  }
   if (message.kind != wire::MessageKind::kSpec || cell.fd_count < 1) fail_step(wire::kReadingSpec, EPROTO);
   if (int error = Spec::map(cell.fds[0], cell.spec); error != 0) fail_step(wire::kReadingSpec, error);
   close(cell.fds[0]);
@@ -213,11 +216,11 @@ void reset_signals() {
   memset(&hello, 0, sizeof hello);
   hello.kind = wire::MessageKind::kHello;
   hello.stamp = cell.watch.since;
-  send_message(hello, -1);
+  tell(hello, -1);
   read_spec(cell);
   // From here on nothing of this process can be read or traced through /proc, by the guest least of all. Not before:
   // the engine could not have written the id maps.
-  prctl(PR_SET_DUMPABLE, 0);
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) fail_step(wire::kReadingSpec, errno);
   umask(0);  // modes are the plan's, whatever the caller's mask; the guest gets the usual one
   prepare_way_out(cell);
   const wire::SpecHeader& header = cell.spec.header();
@@ -237,7 +240,7 @@ void reset_signals() {
   wire::Message built;
   memset(&built, 0, sizeof built);
   built.kind = wire::MessageKind::kBuilt;
-  send_message(built, -1);
+  tell(built, -1);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
   watch(header.leased != 0, guest);

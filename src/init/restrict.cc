@@ -24,13 +24,19 @@ namespace {
 
 int status_of(long result) { return result == 0 ? 0 : errno; }
 
-// A container may have /proc/sys read-only; the counters are then the host's own, as they were.
+// A container may have /proc/sys read-only or none of it; the counters are then the host's own, as they were. Any other
+// error is that of a host in need, and no leave to go on without the limit.
+int unless_forbidden(int error) {
+  const bool forbidden = error == ENOENT || error == EACCES || error == EPERM || error == EROFS;
+  return forbidden ? 0 : error;
+}
+
 int set_sysctl(const char* path, const char* value) {
   int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return 0;
-  (void)!write(fd, value, strlen(value));
+  if (fd < 0) return unless_forbidden(errno);
+  int error = write(fd, value, strlen(value)) >= 0 ? 0 : errno;
   close(fd);
-  return 0;
+  return unless_forbidden(error);
 }
 
 int bring_loopback_up() {

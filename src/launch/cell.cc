@@ -118,8 +118,9 @@ Status make_stdio(Cell& cell, bool pass_stdin) {
 
 Status await_hello(Cell& cell) {
   constexpr int kMillis = 10'000;
-  pollfd readable{cell.process.control.get(), POLLIN, 0};
-  while (::poll(&readable, 1, kMillis) < 0 && errno == EINTR) {
+  // Its end, too: the socket does not tell of that as long as our memory holds the other end for it.
+  pollfd ready[] = {{cell.process.control.get(), POLLIN, 0}, {cell.process.pidfd.get(), POLLIN, 0}};
+  while (::poll(ready, 2, kMillis) < 0 && errno == EINTR) {
   }
   wire::Message message{};
   CLOCHE_TRY_ASSIGN(std::optional<sys::Received> received,
@@ -129,6 +130,10 @@ Status await_hello(Cell& cell) {
     return {};
   }
   const bool told = received && message.kind == wire::MessageKind::kFailed;
+  if (!told && ready[1].revents != 0) {
+    return fail(ErrorCode::kSystem, "prepare", "the cell's init ended without a word",
+                "something outside killed it, or the host is out of memory");
+  }
   return std::unexpected(spawn_failure(told ? message.step : wire::kExecOfInit, told ? message.error : ETIMEDOUT));
 }
 

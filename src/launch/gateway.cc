@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/wipe.h"
 #include "egress/message.h"
 #include "launch/id_map.h"
 #include "sys/channel.h"
@@ -191,11 +192,6 @@ Result<Gateway> start(const std::string& program, const GatewayIdentity& identit
 
 std::string gateway_beside(const std::string& init_path) {
   return init_path.substr(0, init_path.rfind('/') + 1) + "cloche-gateway";
-}
-
-void wipe(std::string& text) {
-  ::explicit_bzero(text.data(), text.size());
-  text.clear();
 }
 
 void wipe_values(egress::Settings& settings) {

@@ -35,7 +35,6 @@ struct GatewayIdentity {
 Result<Gateway> start_gateway(const std::string& program, const GatewayIdentity& identity, egress::Settings settings);
 
 // Of every copy that is about to be freed.
-void wipe(std::string& text);
 void wipe_values(egress::Settings& settings);
 
 }  // namespace cloche

@@ -76,7 +76,8 @@ CallAdvice advise_family(const Sighting& s, const Plan& plan) {
   } else if (family == AF_UNIX && plan.tier == Tier::kProcess) {
     out.advice = never("tier \"process\" has no sockets; write tier = \"namespace\"");
   } else if (family == AF_UNIX) {
-    out.advice = never("where a piece of the host's files is granted its sockets would be in reach (files.*, workspace)");
+    out.advice =
+        never("where a piece of the host's files is granted its sockets would be in reach (files.*, workspace)");
   } else {
     out.advice = never("no policy opens this family: it leads into the kernel or to the host");
   }
@@ -107,7 +108,7 @@ Advice advise_path(const std::string& path, Right right, bool allowed) {
                : right == Right::kWrite ? policy.files.write
                                         : policy.files.exec;
   list.push_back(path);
-  if (const auto found = find_contradiction(policy)) return never(found->error.message);
+  if (const Status fits = check(policy, {}); !fits) return never(fits.error().message);
   return allow(fmt::format("{} = [{}]", key_of(right), quoted(path)));
 }
 
@@ -139,8 +140,8 @@ CallAdvice advise_call(const Sighting& s, const Plan& plan) {
   if (rule->name == "socket" || rule->name == "socketpair") return advise_family(s, plan);
   CallAdvice out{"syscall", detail_of(rule->name, s), never(std::string(rule->reason))};
   if (rule->name == "memfd_create" || rule->name == "execveat") out.advice = allow("files.exec_writable = true");
-  const bool is_ipc = rule->name.starts_with("shm") || rule->name.starts_with("msg") ||
-                      rule->name.starts_with("sem") || rule->name.starts_with("mq_");
+  const bool is_ipc = rule->name.starts_with("shm") || rule->name.starts_with("msg") || rule->name.starts_with("sem") ||
+                      rule->name.starts_with("mq_");
   if (is_ipc && !plan.filter.own_ipc) out.advice = allow("tier = \"namespace\"");
   return out;
 }

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -70,7 +71,9 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   if (!found) return std::nullopt;  // nothing is there, outside either
   // A name whose links could not be followed in the cell: granted directories are where they are on the host.
   if (s.presence == Presence::kUnknown && suffices(rights_to(plan, found->real), need)) return std::nullopt;
-  const std::string granted = makes && !found->directory ? folder_of(found->real) : found->real;
+  // The host's /proc has another "self".
+  const bool is_proc = s.what.starts_with("/proc/");
+  const std::string granted = is_proc ? s.what : makes && !found->directory ? folder_of(found->real) : found->real;
   return denial_of(need.word, s.what, s, advise_path(granted, need.right, found->allowed));
 }
 
@@ -91,13 +94,26 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
   return denial_of("connect", s.what, s, advise_host(s.what));
 }
 
+// Of the cell's own loopback, where it has one.
+std::optional<Denial> explain_port(const Sighting& s, const Plan& plan) {
+  const auto colon = s.what.rfind(':');
+  if (s.what.starts_with('@') || colon == std::string::npos || plan.net == NetMode::kHost) return std::nullopt;
+  const std::string host = s.what.substr(0, colon);
+  const int port = std::atoi(s.what.c_str() + colon + 1);
+  const bool own = host.starts_with("127.") || host == "0.0.0.0" || host == "[::]" || host == "[::1]";
+  if (!own) return denial_of("bind", s.what, s, {{}, "a cell has no address but its own loopback"});
+  constexpr int kFirstFree = 1024;
+  if (port == 0 || port >= kFirstFree) return std::nullopt;
+  return denial_of("bind", s.what, s, {{}, "ports below 1024 take a capability that no guest has"});
+}
+
 std::optional<Denial> explain_one(const Sighting& s, const Plan& plan, const HostLook& look) {
   if (s.refused) {
     const CallAdvice call = advise_call(s, plan);
     return denial_of(call.what, call.detail, s, call.advice);
   }
   if (s.use == Use::kConnect) return explain_connection(s, plan, look);
-  if (s.use == Use::kBind && !s.what.starts_with('/')) return std::nullopt;
+  if (s.use == Use::kBind && !s.what.starts_with('/')) return explain_port(s, plan);
   if (s.use == Use::kSignal) {
     if (s.presence != Presence::kMissing) return std::nullopt;
     return denial_of("signal", s.what, s, {{}, "a guest reaches the processes of its own cell only"});
@@ -117,9 +133,9 @@ int rank(const Denial& denial) {
 std::uint64_t rights_to(const Plan& plan, const std::string& path) {
   std::uint64_t rights = 0;
   for (const Reach& reach : plan.reach) {
-    const bool covers = path == reach.path || reach.path == "/" ||
-                        (path.size() > reach.path.size() && path.starts_with(reach.path) &&
-                         path[reach.path.size()] == '/');
+    const bool covers =
+        path == reach.path || reach.path == "/" ||
+        (path.size() > reach.path.size() && path.starts_with(reach.path) && path[reach.path.size()] == '/');
     if (covers) rights |= reach.rights;
   }
   return rights;

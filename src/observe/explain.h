@@ -1,5 +1,5 @@
-// From what was seen to what was denied: which of the attempts the policy stopped, and which line of a policy would have
-// let them through, or why none may. Pure but for the host's files, which are asked for through HostLook.
+// From what was seen to what was denied: which of the attempts the policy stopped, and which line of a policy would
+// have let them through, or why none may. Pure but for the host's files, which are asked for through HostLook.
 #pragma once
 
 #include <functional>

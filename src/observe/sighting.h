@@ -15,13 +15,13 @@ enum class Presence : std::uint8_t { kUnknown, kThere, kMissing };
 
 struct Sighting {
   filter::Use use{};
-  bool changes = false;   // an open that may write
-  bool refused = false;   // by the filter; then `number`, `args` and `error` tell
-  std::string what;       // absolute path as the guest named it; address of a socket; the process of a signal
-  std::string real;       // where a path that is there leads to, in the guest's view
+  bool changes = false;  // an open that may write
+  bool refused = false;  // by the filter; then `number`, `args` and `error` tell
+  std::string what;      // absolute path as the guest named it; address of a socket; the process of a signal
+  std::string real;      // where a path that is there leads to, in the guest's view
   Presence presence = Presence::kUnknown;
   bool directory = false;  // it is there and is one
-  std::string program;    // that asked: its name, if it could be read
+  std::string program;     // that asked: its name, if it could be read
   std::uint32_t number = 0;
   int error = 0;
   std::array<std::uint64_t, 6> args{};

@@ -36,6 +36,7 @@ Json host_json(const HostFacts& host) {
           {"mount_api", host.mount_api},
           {"proc_mountable", host.proc_mountable},
           {"landlock_abi", host.landlock_abi},
+          {"seccomp_notify", host.seccomp_notify},
           {"seccomp_filter", host.seccomp_filter},
           {"pidfd", host.pidfd},
           {"clone3", host.clone3},

@@ -121,9 +121,9 @@ struct Plan {
   std::optional<PlannedGateway> gateway;
   bool tty = false;
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
-  std::vector<Reach> reach;     // every path of the view
-  filter::Options filter;       // what the filter was made of
-  filter::Watch watch{};        // what it tells us
+  std::vector<Reach> reach;      // every path of the view
+  filter::Options filter;        // what the filter was made of
+  filter::Watch watch{};         // what it tells us
   // Directories of the host that the guest writes to: no file system holds the disk limit there, the supervisor does.
   std::vector<std::string> watched;
   bool operator==(const Plan&) const = default;

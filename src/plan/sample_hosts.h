@@ -24,6 +24,7 @@ inline HostFacts stock_user() {
   host.proc_mountable = true;
   host.landlock_abi = 6;
   host.seccomp_filter = true;
+  host.seccomp_notify = true;
   host.pidfd = true;
   host.clone3 = true;
   host.close_range = true;

@@ -187,6 +187,15 @@ void write(JsonWriter& json, const NetworkUse& network) {
 
 }  // namespace
 
+std::string denials_json(const Report& report) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("id", report.id);
+  write_all(json, "denials", report.denials);
+  json.end_object();
+  return std::move(json).take();
+}
+
 std::string to_json(const Report& report) {
   JsonWriter json;
   json.begin_object();

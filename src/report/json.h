@@ -15,6 +15,9 @@ inline constexpr int kReportVersion = 1;
 // the guest put in it.
 std::string to_json(const Report& report);
 
+// The denials alone: {"id": …, "denials": […]}.
+std::string denials_json(const Report& report);
+
 // Reads what to_json wrote. Keys that it does not know are ignored, as a later minor release may add some; a missing
 // key, a wrong type or another version is an error that names the key.
 Result<Report> from_json(std::string_view text);

@@ -229,10 +229,8 @@ Report read_report(const Place& at) {
   report.lifecycle = at.at("lifecycle").list<std::string>(text);
   report.usage = read_usage(at.at("usage"));
   report.denials = at.at("denials").list<Denial>([](const Place& denial) {
-    return Denial{denial.at("what").text(), denial.at("detail").text(), denial.at("count").number<std::uint64_t>(),
-                  denial.at("program").text(),
-                  denial.at("allow").text(),
-                  denial.at("never").text()};
+    return Denial{denial.at("what").text(),    denial.at("detail").text(), denial.at("count").number<std::uint64_t>(),
+                  denial.at("program").text(), denial.at("allow").text(),  denial.at("never").text()};
   });
   report.out = read_stream(at.at("streams").at("stdout"));
   report.err = read_stream(at.at("streams").at("stderr"));

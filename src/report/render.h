@@ -28,6 +28,13 @@ std::string render(const Report& report, const RenderOptions& options);
 // One or two lines for stderr: what happened and what to change. Empty after a plain exit with 0.
 std::string render_summary(const Report& report, const RenderOptions& options);
 
+// What C libraries and interpreters ask for at every start and do without.
+bool is_usual(const Denial& denial);
+// The denial to look at first, with the line that allows it, and how many more there are. Empty: none but usual ones.
+std::string denial_summary(const Report& report);
+// Every denial with the line of a policy that would allow it, or why none may.
+std::string render_denials(const Report& report, const RenderOptions& options);
+
 // One bar for each step of the launch, run and end. Empty if nothing was timed.
 std::string render_timing(const Report& report, const RenderOptions& options);
 

@@ -93,8 +93,8 @@ inline Report random_report(Random& random) {
   r.usage.stdout_bytes = random_count(random);
   r.usage.stderr_bytes = random_count(random);
   for (auto n = below(random, 3); n > 0; --n) {
-    r.denials.push_back({random_text(random, 4), random_text(random, 10), random_count(random),
-                         random_text(random, 6), random_text(random, 12), random_text(random, 12)});
+    r.denials.push_back({random_text(random, 4), random_text(random, 10), random_count(random), random_text(random, 6),
+                         random_text(random, 12), random_text(random, 12)});
   }
   r.out = {random_output(random), random_count(random), below(random, 2) == 0};
   r.err = {random_output(random), random_count(random), below(random, 2) == 0};

@@ -99,23 +99,24 @@ std::string proposals(const Report& report) {
   return out;
 }
 
+std::string denial_line(const Report& report) {
+  const std::string text = denial_summary(report);
+  if (text.empty()) return {};
+  return fmt::format("cloche: denied: {} (cloche why {})\n", fit(text, kMessageColumns), printable(report.id));
+}
+
 }  // namespace
 
 std::string render_summary(const Report& report, const RenderOptions& options) {
   const Severity how = severity(report.outcome);
-  if (how == Severity::kGood) return proposals(report);
+  const std::string denied = denial_line(report);
+  if (how == Severity::kGood) return denied + proposals(report);
   const std::string hint = fit(advice(report), kMessageColumns);
   std::string out = paint(fmt::format("cloche: {}:", to_string(report.outcome.kind)), hue_of(how), options.colour);
   out += " " + fit(sentence(report), kMessageColumns);
   if (!hint.empty()) out += "; " + hint;
   out += "\n";
-  if (!report.denials.empty()) {
-    const Denial& first = report.denials.front();
-    const std::size_t more = report.denials.size() - 1;
-    out += fmt::format("cloche: denied: {}{}\n",
-                       fit(fmt::format("{} {}", printable(first.what), printable(first.detail)), kMessageColumns),
-                       more == 0 ? "" : fmt::format(", and {} more in the report", more));
-  }
+  out += denied;
   if (report.network && report.network->denied_total + report.network->calls_denied_total != 0) {
     // The sum, and the first that was denied: often the reason why the guest failed.
     for (const std::string& line : network_lines(*report.network, 2)) {

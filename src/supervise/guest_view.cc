@@ -117,7 +117,7 @@ Seen look(pid_t pid, const std::string& path, Patience patience) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
   }
-  struct stat st{};
+  struct stat st {};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   return {observe::Presence::kThere, read_link(fmt::format("/proc/self/fd/{}", found.get())), directory};
 }

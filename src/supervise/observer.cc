@@ -176,7 +176,9 @@ guest_view::Patience Observer::patience_for(const std::string& path) const {
 }
 
 void Observer::add(Sighting seen, pid_t pid) {
-  std::string key = seen.refused ? key_of(seen) : fmt::format("{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.what);
+  std::string key = seen.refused
+                        ? key_of(seen)
+                        : fmt::format("{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.what);
   if (const auto found = known_.find(key); found != known_.end()) {
     ++sightings_[found->second].count;
     return;

@@ -52,8 +52,8 @@ class Observer {
   std::vector<std::string> grants_;
   bool own_table_;  // of processes
   std::uint32_t arch_;
-  std::vector<filter::Rule> rules_;                           // plain ones, by number
-  std::vector<const filter::WatchedCall*> calls_;             // by number
+  std::vector<filter::Rule> rules_;                // plain ones, by number
+  std::vector<const filter::WatchedCall*> calls_;  // by number
   std::vector<observe::Sighting> sightings_;
   std::unordered_map<std::string, std::size_t> known_;
   std::uint64_t forgotten_ = 0;

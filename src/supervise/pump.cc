@@ -43,8 +43,10 @@ Status OutputPump::start() {
     });
     if (watch) {
       sink_watch_ = std::move(*watch);
-    } else {
+    } else if (watch.error().errno_value == EPERM) {
       sink_is_file_ = true;
+    } else {
+      return std::unexpected(watch.error());  // without room in epoll: writing without a look could block for ever
     }
   }
   return {};
@@ -137,8 +139,10 @@ Status InputPump::start() {
   auto watch = poller_.watch(source_, EPOLLIN, [this](std::uint32_t) { move_some(); });
   if (watch) {
     source_watch_ = std::move(*watch);
-  } else {
+  } else if (watch.error().errno_value == EPERM) {
     source_is_file_ = true;
+  } else {
+    return std::unexpected(watch.error());  // a terminal taken for a file would be waited for
   }
   CLOCHE_TRY_ASSIGN(target_watch_, poller_.watch(target_, source_is_file_ ? static_cast<std::uint32_t>(EPOLLOUT) : 0u,
                                                  [this](std::uint32_t) { move_some(); }));

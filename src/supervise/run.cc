@@ -26,6 +26,7 @@ namespace cloche {
 namespace {
 
 constexpr Millis kRekillAfter{1'000};
+constexpr Millis kUnwatched{5};  // until the end of an init that nothing tells of is looked for
 constexpr Millis kShortestCpuCheck{10};
 
 void send_signal(const Fd& pidfd, int signal) {
@@ -339,6 +340,8 @@ void Run::on_failed(int step, int error) {
 }
 
 void Run::on_exited(const wire::Message& message) {
+  // A guest-to-be that could not even say what failed is no guest that ended.
+  if (!started_) return;
   // Init's word, and init is under the guest's limits: no figure of it may be more than time can be.
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
   report_.usage.cpu_user = std::chrono::microseconds(std::min(message.cpu_user_us, kMost));
@@ -425,7 +428,7 @@ void Run::kill_now() {
     cell_.cgroup.kill();
   }
   kill_sent_ = true;
-  rekill_ = Clock::now() + kRekillAfter;
+  rekill_ = Clock::now() + (pidfd_watch_.active() ? kRekillAfter : kUnwatched);
 }
 
 void Run::check_cpu(Clock::time_point now) {
@@ -474,7 +477,9 @@ void Run::on_time(Clock::time_point now) {
     // Tier 0 gave init a moment to end its tree; whoever is left now is ended from here.
     send_signal(cell_.process.pidfd, SIGKILL);
     cell_.cgroup.kill();
-    rekill_ = now + kRekillAfter;
+    rekill_ = now + (pidfd_watch_.active() ? kRekillAfter : kUnwatched);
+    // Without room in epoll nobody else would ever tell that it has ended.
+    if (!pidfd_watch_.active()) on_init_ended();
   }
 }
 

@@ -33,7 +33,7 @@ int access_mode(observe::Right right) {
 // As the engine's own user, without opening what is there.
 std::optional<observe::HostPath> look_on_host(const std::string& path, observe::Right right) {
   const Fd found(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat st{};
+  struct stat st {};
   if (!found.valid() || ::fstat(found.get(), &st) != 0) return std::nullopt;
   const std::string link = fmt::format("/proc/self/fd/{}", found.get());
   std::array<char, PATH_MAX> real{};

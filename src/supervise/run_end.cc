@@ -158,7 +158,8 @@ void Run::finish() {
     if (!way_out_->complete()) report_.denials.push_back({"gateway", "it ended before it had told everything", 1});
   }
   explain_denials();
-  if (scratch_.valid() && started_ && wiring_.on_scratch) {
+  // A program that could not be executed proposes nothing.
+  if (scratch_.valid() && started_ && report_.outcome.kind != OutcomeKind::kRefused && wiring_.on_scratch) {
     wiring_.on_scratch({std::move(scratch_), std::move(cell_.disk), copied_at_});
   }
   scratch_.reset();

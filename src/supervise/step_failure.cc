@@ -54,6 +54,12 @@ Error explain_step(const Step& failed, int error) {
     case StepKind::kPut:
       explain_copy(e, failed, error);
       break;
+    case StepKind::kCgroup: {
+      const Error entry = spawn_failure(wire::kEntryOfCgroup, error);
+      e.message = entry.message;
+      e.hint = entry.hint;
+      break;
+    }
     case StepKind::kListen:
       e.hint = error == EADDRINUSE ? "two listeners of one port: port 53 is the cell's own nameserver" : std::string();
       break;

@@ -62,8 +62,14 @@ Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size
   header.msg_control = control;
   header.msg_controllen = sizeof control;
   ssize_t n;
+  bool reset = false;
   do {
     n = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    // One that ended before it had read all: the kernel tells of that first, and its last words come after it.
+    if (n < 0 && errno == ECONNRESET && !reset) {
+      reset = true;
+      errno = EINTR;
+    }
   } while (n < 0 && errno == EINTR);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;
   if (n < 0 && errno == ECONNRESET) n = 0;

@@ -109,6 +109,22 @@ TEST(Channel, AClosedPeerIsAnEndAndNoSignal) {
   EXPECT_EQ(sent.error().errno_value, EPIPE);
 }
 
+// The kernel says "connection reset" before it hands out what was sent earlier.
+TEST(Channel, TheLastWordOfAPeerThatHadNotReadAllIsHeard) {
+  SocketPair pair = channel();
+  ASSERT_TRUE(send_bytes(pair.ours.get(), "unread", 6, {}));
+  ASSERT_TRUE(send_bytes(pair.theirs.get(), "l", 1, {}));
+  pair.theirs.reset();
+  char byte = 0;
+  auto received = receive_bytes(pair.ours.get(), &byte, 1);
+  ASSERT_TRUE(received && *received);
+  EXPECT_EQ((*received)->size, 1u);
+  EXPECT_EQ(byte, 'l');
+  received = receive_bytes(pair.ours.get(), &byte, 1);
+  ASSERT_TRUE(received && *received);
+  EXPECT_EQ((*received)->size, 0u);
+}
+
 TEST(Channel, PipesCloseOnExec) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe);

@@ -41,8 +41,9 @@ Result<Fd> open_without_symlinks(const std::string& path, int folder) {
   // With O_PATH and O_NOFOLLOW a link at the very end is opened itself instead of being refused.
   struct stat st{};
   Fd owner(fd);
-  const bool link = fd < 0 ? errno == ELOOP : ::fstat(fd, &st) != 0 || S_ISLNK(st.st_mode);
-  if (fd >= 0 && !link) return owner;
+  const bool seen = fd >= 0 && ::fstat(fd, &st) == 0;
+  const bool link = seen ? S_ISLNK(st.st_mode) : fd < 0 && errno == ELOOP;
+  if (seen && !link) return owner;
   if (link) {
     return std::unexpected(Error{ErrorCode::kRefused, "grant " + path, 0, "the path leads through a symbolic link",
                                  "grant the real path that it leads to"});

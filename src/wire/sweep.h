@@ -117,12 +117,13 @@ inline void handle(SweepList& list, const char* record) {
     list.entries[slot].tries = 0;
     return;
   }
+  // An empty record has nothing behind its end: what is there is not the message's.
+  if (record[0] != '-' && record[0] != 'x') return;
   // One record for one: a second run that could not have the same name takes back its own, not the first one's.
   for (int i = list.used - 1; i >= 0; --i) {
     SweepEntry& entry = list.entries[i];
     if (entry.kind == 0 || !same(entry.path, record + 1)) continue;
-    if (record[0] == '-') entry.kind = 0;
-    if (record[0] == 'x') entry.kind = 'x';
+    entry.kind = record[0] == 'x' ? 'x' : '\0';
     return;
   }
 }

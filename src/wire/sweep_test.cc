@@ -1,6 +1,8 @@
 #include "wire/sweep.h"
 
 #include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -55,6 +57,20 @@ TEST(SweepList, TakesSeveralRecordsAndNoPartOfOne) {
 
 TEST(SweepList, PassesOverWhatItDoesNotKnow) {
   EXPECT_THAT(kept(*listed({"", "+", "-", "x/a", "+x/a", "c/a", " +c/a"})), IsEmpty());
+}
+
+TEST(SweepList, ReadsNothingBehindAMessageThatEndsWithAnEmptyRecord) {
+  const long page = ::sysconf(_SC_PAGESIZE);
+  void* const pages = ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  char* const end = static_cast<char*>(pages) + page;
+  ASSERT_EQ(::mprotect(end, page, PROT_NONE), 0);  // who reads there dies
+  const std::string message("+c/a\0", 6);          // and the end of a string that is empty
+  message.copy(end - message.size(), message.size());
+  auto list = std::make_unique<SweepList>();
+  sweep_detail::take(*list, end - message.size(), static_cast<long>(message.size()));
+  EXPECT_THAT(kept(*list), ElementsAre("c/a"));
+  ::munmap(pages, 2 * page);
 }
 
 TEST(SweepList, TakesNoPartOfARecordThatIsTooLong) {

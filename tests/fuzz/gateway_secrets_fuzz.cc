@@ -1,6 +1,7 @@
 // Secrets on their way through a gateway. Laws, for any request and any answer, however they are cut:
 // a value is in nothing but a request that was injected, and there only at its place and for its host; a body passes
-// unchanged or is stopped, and never with a placeholder; an answer keeps its length and loses every value.
+// unchanged or is stopped, and never with a placeholder; an answer keeps its length and loses every value. Pauses,
+// after which nothing is held back, change neither what is stopped nor that no value comes whole.
 //
 // The first byte says how the rest is cut and where it goes. "\1" to "\4" in the input stand for the placeholders and
 // the values, which no fuzzer would guess.
@@ -77,6 +78,18 @@ std::string filled(std::string_view text, Fill fill) {
   return out;
 }
 
+// As if the sender paused after every piece.
+template <typename Stream>
+std::string passed_with_pauses(Stream& stream, std::string_view text, std::size_t piece) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); at += piece) {
+    out += stream.feed(text.substr(at, piece));
+    out += stream.let_go();
+    require(!stream.holds());
+  }
+  return out;
+}
+
 template <typename Stream>
 std::string passed(Stream& stream, std::string_view text, std::size_t piece) {
   std::string out;
@@ -94,15 +107,23 @@ void check_body(const SecretVault& vault, const std::string& body, std::size_t p
   (void)passed(whole, body, body.size() + 1);
   require(scan.stopped() == whole.stopped());
   require(!holds_a_value(scan.reason()));
+  SecretScan paused(vault);
+  const std::string pieces = passed_with_pauses(paused, body, piece);
+  require(paused.stopped() == whole.stopped());
+  require(body.starts_with(pieces) && !holds_a_placeholder(pieces));
+  require(paused.stopped() || pieces == body);
 }
 
 void check_answer(const SecretVault& vault, const std::string& body, std::size_t piece) {
-  ScrubStream stream(vault), whole(vault);
+  ScrubStream stream(vault), whole(vault), paused(vault);
   const std::string out = passed(stream, body, piece);
   require(out.size() == body.size() && out == passed(whole, body, body.size() + 1));
+  const std::string pieces = passed_with_pauses(paused, body, piece);
+  require(pieces.size() == body.size());
   for (const std::string_view value : kValues) {
     for (std::size_t at = body.find(value); at != std::string::npos; at = body.find(value, at + 1)) {
       require(out.substr(at, value.size()) != value);
+      require(pieces.substr(at, value.size()) != value);
     }
   }
 }

@@ -39,6 +39,12 @@ def main(build, consumer, example, compiler):
             if os.path.exists(os.path.join(build, name)):
                 expect(os.access(installed, os.X_OK), f"{folder}/{name} was not installed")
                 expect(not dynamic_needs(installed), f"{folder}/{name} is not static: {dynamic_needs(installed)}")
+        attacks = os.path.join(prefix, "libexec/cloche/attacks")
+        if os.path.exists(os.path.join(build, "attacks/manifest")):
+            listed = run(os.path.join(prefix, "bin/cloche"), "prove", "--list")
+            expect(listed.count("\n  ") >= 100, f"the installed cloche knows too few attacks:\n{listed}")
+            for name in ("bait", "48_kernel_calls"):
+                expect(os.access(os.path.join(attacks, name), os.X_OK), f"attacks/{name} was not installed")
         target = os.path.join(scratch, "build")
         build_against(prefix, consumer, target, compiler)
         run(os.path.join(target, "consumer"))

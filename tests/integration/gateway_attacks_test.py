@@ -6,8 +6,7 @@ import socket
 import threading
 import time
 
-from cell import TIMEOUT
-from network_case import PRELUDE, TLS_CLIENT, NetworkCase, gateways_of
+from network_case import QUESTIONS, TLS_CLIENT, NetworkCase, gateways_of
 from network_world import ECHO, RAW, RETRY
 
 ENDLESS = 8100
@@ -27,13 +26,6 @@ def socks(name, port):
 ways = {{"direct": lambda: socket.create_connection(("allowed.test", {RAW})), "proxy": lambda: tunnel("allowed.test:{RAW}"),
         "socks": lambda: socks("allowed.test", {RAW})}}
 """
-
-QUESTIONS = r"""
-def question(*labels):
-    return struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"".join(bytes([len(l)]) + l for l in labels) + b"\0\0\1\0\1"
-denied = question(b"x" * 63, b"y" * 63, b"z" * 63, b"w" * 50)
-"""
-
 
 def peak_of(pid):
     """The most memory that a process has held, in kB."""
@@ -73,22 +65,6 @@ class Answers:
 
 
 class GatewayAttacks(NetworkCase):
-    def begin(self, code, *words):
-        """A guest that prints a line when it is ready and waits for the end of its stdin."""
-        process = self.start("--wall", "35s", "-i", "--report", self.path("report.json"), "--events", self.path("events"),
-                             *words, "--", "/usr/bin/python3", "-u", "-c", PRELUDE + code)
-        line = process.stdout.readline()
-        self.assertTrue(line, "the guest ended")
-        return process, line
-
-    def end(self, process):
-        """Lets the guest go on to its end; returns what it said and the report."""
-        out, errors = process.communicate(b"", timeout=TIMEOUT)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        self.assertEqual((report["outcome"]["kind"], process.returncode), ("exited", 0), errors.decode())
-        return out.decode(), report
-
     # What is hidden from the check of names.
 
     def test_records_before_a_greeting(self):
@@ -210,6 +186,7 @@ print(json.dumps([said.decode(), outer.recv(10).decode()]))
             with self.subTest(kind=kind):
                 process, _ = self.begin(QUESTIONS + f"""
 import threading
+denied = question(b"x" * 63, b"y" * 63, b"z" * 63, b"w" * 50)
 count = 100000
 if {kind!r} == "stream":
     s = socket.create_connection(("127.0.0.1", 53), timeout=25)

@@ -4,13 +4,10 @@ import base64
 import html
 import json
 import os
-import socket
 import socketserver
 import ssl
-import threading
 import urllib.parse
 
-from own_network import PLACES
 from secrets_case import ALLOW, HOST, SECRET, SecretCase, python
 from way_out_case import VALUE, Server, make_certificate
 
@@ -46,29 +43,6 @@ def guess(number):
 
 
 class SecretAttacks(SecretCase):
-    def listen(self, name, port, talk, context=None):
-        """Talks to each caller in a thread of its own."""
-        listener = socket.create_server((PLACES[name], port), backlog=64)
-        self.addCleanup(listener.close)
-        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # whoever accepts holds it open
-
-        def one(caller):
-            try:
-                with context.wrap_socket(caller, server_side=True) if context else caller as link:
-                    talk(link)
-            except OSError:
-                pass
-
-        def serve():
-            while True:
-                try:
-                    caller, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=one, args=(caller,), daemon=True).start()
-
-        threading.Thread(target=serve, daemon=True).start()
-
     # In clear text.
 
     def test_X9_no_value_without_tls_where_tls_is_meant(self):

@@ -6,7 +6,7 @@ import resource
 import shutil
 import tempfile
 
-from cell import CellCase
+from cell import TIMEOUT, CellCase
 from network_world import World
 
 # For guests in Python: each attempt is a line in the result, and none can hang.
@@ -66,6 +66,11 @@ def hello(name):
     tls, _, outgoing = client(name)
     return flight(tls, outgoing)
 """
+# Questions for a nameserver, as they stand in a datagram.
+QUESTIONS = r"""
+def question(*labels):
+    return struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"".join(bytes([len(l)]) + l for l in labels) + b"\0\0\1\0\1"
+"""
 END = "\nprint(json.dumps(results))\n"
 
 
@@ -101,6 +106,22 @@ class NetworkCase(CellCase):
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         self.errors = done.stderr
         return json.loads(done.stdout), report
+
+    def begin(self, code, *words):
+        """A guest that prints a line when it is ready and waits for the end of its stdin."""
+        process = self.start("--wall", "35s", "-i", "--report", self.path("report.json"), "--events", self.path("events"),
+                             *words, "--", "/usr/bin/python3", "-u", "-c", PRELUDE + code)
+        line = process.stdout.readline()
+        self.assertTrue(line, "the guest ended")
+        return process, line
+
+    def end(self, process):
+        """Lets the guest go on to its end; returns what it said and the report."""
+        out, errors = process.communicate(b"", timeout=TIMEOUT)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual((report["outcome"]["kind"], process.returncode), ("exited", 0), errors.decode())
+        return out.decode(), report
 
     def assert_denied(self, report, **wanted):
         """The report has a denial with these values."""

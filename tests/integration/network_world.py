@@ -62,6 +62,7 @@ class World:
         self.authority, self.tls = make_certificates(folder)
         self.zone = {}  # name: addresses, or what gives them when it is asked
         self.truncated = set()  # names whose answers need a stream
+        self.silent = set()  # names for which nobody answers
         self.forged = set()  # names for which others answer first
         self.asked = []
         self.arrived = []
@@ -251,5 +252,8 @@ class Datagrams(asyncio.DatagramProtocol):
         self.transport = transport
 
     def datagram_received(self, data, addr):
-        for message in (*self.world.forgeries(data), self.world.answer(data, "udp")):
+        answer = self.world.answer(data, "udp")
+        if read_question(data)[0].lower() in self.world.silent:
+            return
+        for message in (*self.world.forgeries(data), answer):
             self.transport.sendto(message, addr)

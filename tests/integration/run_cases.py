@@ -32,6 +32,9 @@ def copy_programs(arguments, folder):
     beside = [path for path in beside if os.path.exists(path)]
     for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
         shutil.copy(path, folder)
+    attacks = os.path.join(os.path.dirname(init), "attacks")
+    if os.path.isdir(attacks):
+        shutil.copytree(attacks, os.path.join(folder, "attacks"))
     inside = [os.path.join(folder, os.path.basename(path)) for path in (__file__, case, cloche, init)]
     # The system's own interpreter: the one that runs this file may lie in root's home.
     return ["/usr/bin/python3", "-B", inside[0], inside[1], "self", inside[2], inside[3]]

@@ -1,7 +1,10 @@
 """What the cases of secrets share: a guest that asks, and a look at all that it leaves behind."""
 import json
+import socket
+import threading
 
 from cell import CGROUPS
+from own_network import PLACES
 from way_out_case import OTHER_VALUE, VALUE, WayOutCase, files_with, has_any, shapes
 
 HOST = "api.example.org"
@@ -49,6 +52,29 @@ class SecretCase(WayOutCase):
         self.assertEqual(done.returncode, 0, done.stderr.decode() + json.dumps(report.get("network"), indent=1))
         self.assert_free_of_values(done, report, events)
         return json.loads(done.stdout), report
+
+    def listen(self, name, port, talk, context=None):
+        """Talks to each caller in a thread of its own."""
+        listener = socket.create_server((PLACES[name], port), backlog=64)
+        self.addCleanup(listener.close)
+        self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # whoever accepts holds it open
+
+        def one(caller):
+            try:
+                with context.wrap_socket(caller, server_side=True) if context else caller as link:
+                    talk(link)
+            except OSError:
+                pass
+
+        def serve():
+            while True:
+                try:
+                    caller, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=one, args=(caller,), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
 
     def assert_free_of_values(self, done, report, events):
         for value in (VALUE, OTHER_VALUE):

@@ -191,6 +191,18 @@ print(json.dumps([ask("https://{HOST}/echo", {{**auth, "Range": "bytes=0-80", "I
             self.assertIn(VALUE, request)
             self.assertNotIn("Range", request)
 
+    def test_X9_a_part_that_nobody_asked_for_does_not_pass(self):
+        part = "Content-Length: 10\r\nConnection: close\r\n\r\nsome bytes"
+        self.serve_by_script(HOST, {"part": "HTTP/1.1 206 Partial Content\r\n" + part,
+                                    "range": "HTTP/1.1 200 OK\r\nContent-Range: bytes 0-9/20\r\n" + part,
+                                    "whole": "HTTP/1.1 200 OK\r\n" + part})
+        said, _ = self.guest(f"""
+auth = {{"Authorization": "Bearer " + token}}
+print(json.dumps([ask("https://{HOST}/" + kind, auth) for kind in ("part", "range", "whole")]))
+""")
+        self.assertEqual([status for status, _, _ in said], [502, 502, 200])
+        self.assertEqual(["some bytes" in body for _, _, body in said], [False, False, True])
+
     def test_X9_an_echo_of_basic_credentials_is_turned_back(self):
         server = self.serve(HOST)
         done, report, events = self.run_out(*ALLOW, *BASIC, "--", "sh", "-c",

@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <stdexcept>
+
+#include "prove/manifest.h"
+#include "sys/file.h"
+
 namespace cloche::security {
 namespace {
 
-constexpr const char* kNoMountFlags =
-    "bwrap cannot give its tmpfs mounts noexec or an inode cap; the plan says weakened";
-constexpr const char* kHostView = "tier 0 has the host's own mounts; Landlock judges paths";
-constexpr const char* kBoundingSet = "only privilege can change the bounding set and the securebits";
-constexpr const char* kHostTable = "tier 0 has the host's process table";
-
-const std::vector<Case>& table() {
-  static const std::vector<Case> kCases = {
+// What the tests add to the attacks of attacks/: in which cells and as whom a victim runs, and what has to go before
+// its attack gets through. An attack that is named by its victim alone is tried with all of the victim's attempts at
+// once.
+std::vector<Case> additions() {
+  return {
       // Descriptors and exec
       {.number = 1,
        .victim = "01_descriptors",
@@ -25,33 +28,17 @@ const std::vector<Case>& table() {
        .process_removals = {{"descriptors", "init:close-range"}}},
       {.number = 3,
        .victim = "03_stdio",
-       .options = {"--stdin"},
-       .bait = {"--tty"},
+       .attack = "host-terminal",
        .removals = {{"stdio"}},
        .process_removals = {{"stdio"}}},
-      {.number = 3,
-       .variant = "own_pty",
-       .victim = "03_stdio",
-       .args = {"own-pty"},
-       .options = {"--tty"},
-       .bait = {"--tty"},
-       .no_process = "a terminal of its own needs a devpts of its own; tier 0 refuses --tty"},
+      {.number = 3, .variant = "own_pty", .victim = "03_stdio", .attack = "own-terminal"},
       {.number = 4,
        .victim = "04_engine_binary",
-       .process_args = {"engine"},
        .removals = {{"expose:@BIN@", "landlock"}},
        .process_removals = {{"landlock", "root/identity"}}},
       {.number = 5, .victim = "05_environment", .removals = {{"environment"}}, .process_removals = {{"environment"}}},
-      {.number = 6,
-       .victim = "06_dash_arguments",
-       .args = {"--help", "--tier", "process", "-", "--", "--bind", "/", "/", "--version"},
-       .removals = {{"arguments"}},
-       .process_removals = {{"arguments"}}},
-      {.number = 8,
-       .victim = "08_memfd_exec",
-       .no_bwrap = kNoMountFlags,
-       .removals = {{"filter"}},
-       .process_removals = {{"filter"}}},
+      {.number = 6, .victim = "06_dash_arguments", .removals = {{"arguments"}}, .process_removals = {{"arguments"}}},
+      {.number = 8, .victim = "08_memfd_exec", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       {.number = 9,
        .victim = "09_receive_descriptors",
        .has_way_out = true,
@@ -64,26 +51,20 @@ const std::vector<Case>& table() {
       // Session and signals
       {.number = 11,
        .victim = "11_terminal_injection",
-       .options = {"--stdin"},
-       .bait = {"--tty"},
+       .attack = "terminal-injection",
        .removals = {{"filter"}},
        .process_removals = {{"filter"}}},
       {.number = 11,
        .variant = "own_pty",
        .victim = "11_terminal_injection",
-       .options = {"--tty"},
-       .bait = {"--tty"},
-       .no_process = "tier 0 refuses --tty",
+       .attack = "own-terminal-injection",
        .removals = {{"filter"}}},
       {.number = 14,
        .victim = "14_signal_state",
        .removals = {{"init:signal-mask"}, {"init:signal-handlers"}},
        .process_removals = {{"init:signal-mask"}, {"init:signal-handlers"}}},
-      {.number = 15,
-       .victim = "15_signal_outside",
-       .no_process = kHostTable,
-       .removals = {{"namespaces:pid", "landlock", "filter"}}},
-      {.number = 16, .victim = "16_orphans", .no_process = kHostTable, .removals = {{"init:reap"}}},
+      {.number = 15, .victim = "15_signal_outside", .removals = {{"namespaces:pid", "landlock", "filter"}}},
+      {.number = 16, .victim = "16_orphans", .removals = {{"init:reap"}}},
       // Credentials
       {.number = 17,
        .victim = "17_no_new_privs",
@@ -91,14 +72,9 @@ const std::vector<Case>& table() {
        .process_removals = {{"no-new-privs", "landlock", "filter"}}},
       {.number = 18,
        .victim = "18_capabilities",
-       .no_process_user = kBoundingSet,
        .removals = {{"capabilities"}},
        .process_removals = {{"capabilities"}}},
-      {.number = 19,
-       .victim = "19_securebits",
-       .no_process_user = kBoundingSet,
-       .removals = {{"capabilities"}},
-       .process_removals = {{"capabilities"}}},
+      {.number = 19, .victim = "19_securebits", .removals = {{"capabilities"}}, .process_removals = {{"capabilities"}}},
       {.number = 20,
        .victim = "20_groups",
        .root_only = true,
@@ -108,82 +84,43 @@ const std::vector<Case>& table() {
        .victim = "20_groups",
        .root_bait_removed = "an ordinary user with supplementary groups",
        .user_only = true,
-       .no_process = "the groups of an ordinary user stay (supplementary-groups)",
        .bare = "the kernel itself denies setgroups to a user with one mapped group"},
-      {.number = 21,
-       .victim = "21_user",
-       .process_args = {"ids"},
-       .no_process_user = "the guest has the caller's own uid there",
-       .removals = {{"identity:root"}},
-       .process_removals = {{"identity"}}},
+      {.number = 21, .victim = "21_user", .removals = {{"identity:root"}}, .process_removals = {{"identity"}}},
       {.number = 22, .victim = "22_nested_user_namespace", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       {.number = 23,
        .victim = "23_setuid",
-       .process_args = {"helper"},
-       .root_bait = "a set-uid program of root's",
        .removals = {{"init:nosuid"}},
        .process_removals = {{"no-new-privs", "landlock", "filter"}}},
       {.number = 24, .victim = "24_keyring", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       // Mounts and paths
       {.number = 27,
        .victim = "27_old_root",
-       .options = {"--cwd", "/"},  // without its own root the cell has no /work
-       .no_process = kHostView,
        .removals = {{"expose:@DIR@", "landlock"}, {"pivot", "root-read-only", "landlock"}}},
       {.number = 29,
        .victim = "29_propagation",
        .root_bait_removed = "a shared mount tree",
-       .no_bwrap = "bwrap leaves its mounts slaves of the host's: nothing goes out, but mounts come in",
-       .no_process = kHostView,
        .removals = {{"init:propagation"}}},
-      {.number = 30,
-       .victim = "30_mount_point",
-       .options = {"--write", "@WRITE@", "--read", "@DIR@/evil-target", "--read", "@WRITE@/evil/sub"},
-       .expected = {2, 126},
-       .no_process = "nothing is mounted on tier 0",
-       .removals = {{"links", "init:links"}}},
-      {.number = 31,
-       .victim = "31_dev_symlink",
-       .bait = {"--evil-dev", "symlink"},
-       .root_bait = "a spoiled /dev",
-       .expected = {0, 125, 126},
-       .no_bwrap = "bwrap binds the host's /dev nodes as they are",
-       .no_process = kHostView,
-       .removals = {{"device-checks"}}},
-      {.number = 32, .victim = "32_devices", .no_process = kHostView, .removals = {{"expose:/dev", "landlock"}}},
+      {.number = 30, .victim = "30_mount_point", .removals = {{"links", "init:links"}}},
+      {.number = 31, .victim = "31_dev_symlink", .removals = {{"device-checks"}}},
+      {.number = 32, .victim = "32_devices", .attack = "devices", .removals = {{"expose:/dev", "landlock"}}},
       {.number = 32,
        .variant = "wrong_device",
        .victim = "32_devices",
-       .bait = {"--evil-dev", "wrong"},
-       .root_bait = "a spoiled /dev",
-       .expected = {125, 126},
-       .no_bwrap = "bwrap binds the host's /dev nodes as they are",
-       .no_process = kHostView,
+       .attack = "wrong-device",
        .removals = {{"device-checks"}}},
       {.number = 34,
        .victim = "34_read_only_submounts",
-       .options = {"--read", "@READ@", "--read", "@WRITE@/granted"},
-       .no_process_user = "Landlock does not judge modes and times of the user's own files",
        .removals = {{"read-only", "landlock"}},
        .process_removals = {{"landlock"}}},
       {.number = 35, .victim = "35_mount_calls", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
-      {.number = 36,
-       .victim = "36_root_read_only",
-       .no_process = kHostView,
-       .removals = {{"root-read-only", "landlock"}}},
-      {.number = 37,
-       .victim = "37_tmpfs_caps",
-       .options = {"--disk", "16M", "--memory", "256M"},
-       .no_bwrap = kNoMountFlags,
-       .no_process = "tier 0 writes to the host's disk, with a cap per file only",
-       .removals = {{"scratch-caps", "rlimit:fsize"}}},
+      {.number = 36, .victim = "36_root_read_only", .removals = {{"root-read-only", "landlock"}}},
+      {.number = 37, .victim = "37_tmpfs_caps", .removals = {{"scratch-caps", "rlimit:fsize"}}},
       {.number = 38,
        .victim = "38_shared_memory",
        .removals = {{"expose:/dev/shm", "landlock"}},
        .process_removals = {{"landlock"}}},
       {.number = 39,
        .victim = "39_mknod",
-       .process_args = {"calls"},
        .removals = {{"filter", "landlock"}},
        .process_removals = {{"filter", "landlock"}}},
       {.number = 40,
@@ -193,22 +130,10 @@ const std::vector<Case>& table() {
        .process_removals = {{"landlock", "filter"}}},
       {.number = 41,
        .victim = "41_leave_writable_root",
-       .options = {"--write", "@WRITE@"},
-       .bwrap_refuses = true,  // under root it does not grant for writing
        .removals = {{"expose:@DIR@", "landlock"}},
        .process_removals = {{"landlock"}}},
-      {.number = 41,
-       .variant = "tree",
-       .victim = "41_workspace",
-       .workspace_only = true,
-       .no_process = "a workspace takes the native backend of tier 1",
-       .removals = {{"workspace"}}},
-      {.number = 42,
-       .victim = "42_noexec",
-       .options = {"--write", "@WRITE@"},
-       .no_bwrap = kNoMountFlags,
-       .no_process = "Landlock forbids execve there, not mapping a file as code",
-       .removals = {{"noexec", "landlock"}, {"noexec"}}},
+      {.number = 41, .variant = "tree", .victim = "41_workspace", .workspace_only = true, .removals = {{"workspace"}}},
+      {.number = 42, .victim = "42_noexec", .removals = {{"noexec", "landlock"}, {"noexec"}}},
       // /proc and kernel surface
       {.number = 43,
        .victim = "43_proc_view",
@@ -224,8 +149,6 @@ const std::vector<Case>& table() {
        .process_removals = {{"filter"}, {"rlimit:core"}}},
       {.number = 46,
        .victim = "46_kernel_filesystems",
-       .process_args = {"files"},
-       .no_process_user = "the modes of the files keep an ordinary user out by themselves",
        .removals = {{"expose:/sys", "landlock"}},
        .process_removals = {{"landlock", "identity"}}},
       {.number = 47, .victim = "47_other_processes", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
@@ -242,7 +165,6 @@ const std::vector<Case>& table() {
       {.number = 54, .victim = "54_first_instruction", .removals = {{"filter"}}, .process_removals = {{"filter"}}},
       {.number = 55,
        .victim = "55_socket_families",
-       .way_out_args = {"way-out"},
        .has_way_out = true,
        .removals = {{"filter"}},
        .process_removals = {{"filter"}}},
@@ -260,29 +182,69 @@ const std::vector<Case>& table() {
       // Limits and honesty
       {.number = 59,
        .victim = "59_memory",
-       .options = {"--memory", "64M"},
-       .expected = {0, 137},
        .liveness = true,
        .removals = {{"cgroup:memory", "rlimit:as", "rlimit:data"}},
        .process_removals = {{"cgroup:memory", "rlimit:as", "rlimit:data"}}},
       {.number = 60,
        .victim = "60_rlimits",
-       .options = {"--files", "64", "--pids", "32"},
        .removals = {{"rlimit:nofile"}, {"rlimit:nproc"}, {"rlimit:fsize"}, {"rlimit:as"}, {"rlimit:core"}},
        .process_removals = {{"rlimit:nofile"}, {"rlimit:nproc"}, {"rlimit:fsize"}, {"rlimit:as"}, {"rlimit:core"}}},
       {.number = 60,
        .variant = "fork_bomb",
        .victim = "60_fork_bomb",
-       .options = {"--pids", "32"},
        .liveness = true,
        .removals = {{"cgroup:pids", "rlimit:nproc"}},
        .process_removals = {{"cgroup:pids", "rlimit:nproc"}}},
       {.number = 64,
        .victim = "64_shared_inodes",
-       .options = {"--read", "@READ@"},
        .removals = {{"filter"}},
        .process_removals = {{"filter", "root/identity"}}},
   };
+}
+
+// The rest stands in the header of the victim.
+const std::vector<prove::Attack>& attacks() {
+  static const std::vector<prove::Attack> kAttacks = [] {
+    const auto text = sys::read_file(CLOCHE_BINARY_DIR "/attacks/manifest", prove::kMostManifest);
+    if (!text) throw std::runtime_error(text.error().text());
+    auto read = prove::read_manifest(*text);
+    if (!read) throw std::runtime_error(read.error().text());
+    return std::move(*read);
+  }();
+  return kAttacks;
+}
+
+void complete(Case& c) {
+  const auto is_meant = [&c](const prove::Attack& one) {
+    return one.victim == c.victim && (c.attack.empty() || one.name == c.attack);
+  };
+  const auto found = std::ranges::find_if(attacks(), is_meant);
+  if (found == attacks().end()) throw std::runtime_error("no attack of " + c.victim + " " + c.attack);
+  const bool is_one = std::ranges::count_if(attacks(), is_meant) == 1;
+  if (is_one) c.args = found->args;
+  c.process_args = found->process_args.value_or(prove::Words{});
+  c.way_out_args = found->way_out_args.value_or(prove::Words{});
+  c.options = found->options;
+  c.bait = found->bait;
+  c.root_bait = found->root_only;
+  c.expected = found->held;
+  c.bwrap_expected = found->bwrap_held;
+  c.no_bwrap = found->no_bwrap;
+  c.no_process = c.user_only ? found->no_process_user : found->no_process;
+  c.no_process_user = found->no_process_user;
+  c.same_for_all = std::ranges::all_of(attacks(), [&](const prove::Attack& one) {
+    return !is_meant(one) || (one.options == c.options && one.bait == c.bait && one.held == c.expected &&
+                              one.no_bwrap == c.no_bwrap && one.no_process == found->no_process &&
+                              one.no_process_user == c.no_process_user && one.process_args == found->process_args);
+  });
+}
+
+const std::vector<Case>& table() {
+  static const std::vector<Case> kCases = [] {
+    std::vector<Case> out = additions();
+    for (Case& c : out) complete(c);
+    return out;
+  }();
   return kCases;
 }
 

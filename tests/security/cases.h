@@ -1,5 +1,6 @@
-// The table of victims: for each property of docs/containment.md the program that attacks it, how its cell is started,
-// what the run must end with, and which steps of the plan have to go before the attack gets through.
+// The table of victims: for each property of docs/containment.md the program that attacks it, in which cells it runs,
+// and which steps of the plan have to go before the attack gets through. How it is started and what its run must end
+// with is told by the victim's own header (attacks/), as it is to `cloche prove`.
 #pragma once
 
 #include <span>
@@ -26,23 +27,27 @@ struct Case {
   int number = 0;
   std::string variant{};  // distinguishes two cases of one number
   std::string victim{};
+  std::string attack{};  // one of the victim's; empty: all of them at once
+  // From the victim's header, down to the blank line:
   std::vector<std::string> args{};          // of the victim
   std::vector<std::string> process_args{};  // of the victim on tier 0, in place of args
   std::vector<std::string> way_out_args{};  // the same in a cell with a gateway
   std::vector<std::string> options{};       // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
   std::vector<std::string> bait{};          // of the bait program
-  std::string root_bait{};          // what only root can lay out; the case is skipped where the tests have no root
-  std::string root_bait_removed{};  // the same, where only the removal needs it
-  std::vector<int> expected = {0};  // exit codes that mean "held"
-  bool bwrap_refuses = false;       // 126 means "held" there, too
+  std::string root_bait{};            // what only root can lay out; the case is skipped where the tests have no root
+  std::vector<int> expected = {0};    // exit codes that mean "held"
+  std::vector<int> bwrap_expected{};  // further ones there
+  std::string no_bwrap{};             // why this backend does not give the property; empty: it does
+  std::string no_process{};           // why tier 0 does not promise it; empty: it does
+  std::string no_process_user{};      // why tier 0 does not promise it to an ordinary user
+  bool same_for_all = true;           // the victim's attacks differ in their arguments alone
+
+  std::string root_bait_removed{};  // what only root can lay out, where only the removal needs it
   bool root_only = false;
   bool user_only = false;
   bool workspace_only = false;
   bool has_way_out = false;                 // tried in a cell with a gateway as well
   bool liveness = false;                    // the host must be able to start programs while the attack goes on
-  std::string no_bwrap{};                   // why this backend does not give the property; empty: it does
-  std::string no_process{};                 // why tier 0 does not promise it; empty: it does
-  std::string no_process_user{};            // why tier 0 does not promise it to an ordinary user
   std::vector<Removal> removals{};          // each one alone must make it fail
   std::vector<Removal> process_removals{};  // the same on tier 0
   std::string bare{};  // why nothing can be taken out; the victim then runs among the bait without Cloche

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kV1Controllers[] = {"pids", "memory", "cpu", "cpuacct", "freezer"};
 
-// Programs under test, from the build tree; CLOCHE_BINARY_DIR and CLOCHE_SECURITY_DIR come from the build.
+// Programs under test, from the build tree; CLOCHE_BINARY_DIR comes from the build.
 std::vector<std::pair<fs::path, std::string>> programs() {
   const fs::path build = CLOCHE_BINARY_DIR;
   return {{build / "cloche", "cloche"},
@@ -37,7 +37,8 @@ std::vector<std::pair<fs::path, std::string>> programs() {
 std::vector<std::string> with_workspace(Cellar cellar, const std::vector<std::string>& options) {
   std::vector<std::string> out{"--workspace", "@WRITE@", "--workspace-mode", to_string(cellar)};
   for (std::size_t i = 0; i < options.size(); ++i) {
-    const bool replaced = options[i] == "--cwd" || (options[i] == "--write" && options[i + 1] == "@WRITE@");
+    const bool is_tree = (options[i] == "--write" || options[i] == "--workspace") && options[i + 1] == "@WRITE@";
+    const bool replaced = options[i] == "--cwd" || is_tree;
     if (replaced) {
       ++i;
     } else {
@@ -95,9 +96,10 @@ void Stage::fill() {
     fs::permissions(root_ / "bin" / to, fs::perms(0755), error);
   }
   if (!has("cloche-init")) problem_ = "cloche-init is not built";
-  const fs::path here = CLOCHE_SECURITY_DIR;
+  const fs::path here = fs::path(CLOCHE_BINARY_DIR) / "attacks";
   fs::copy_file(here / "bait", root_ / "bait", error);
-  for (const auto& entry : fs::directory_iterator(here / "victims", error)) {
+  for (const auto& entry : fs::directory_iterator(here, error)) {
+    if (entry.path().filename() == "bait" || entry.path().filename() == "manifest") continue;
     fs::copy_file(entry.path(), root_ / "victims" / entry.path().filename(), error);
   }
   fs::create_directories(root_ / "bait-dir/evil-target/sub", error);

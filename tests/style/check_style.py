@@ -15,7 +15,7 @@ MAX_LINES = 500
 NOTICE_LINES = 300
 CODE = (".h", ".cc")
 TEXT = CODE + (".c", ".py", ".cmake", ".sh", ".md", ".toml", ".txt", ".json", ".js")
-FOLDERS = ("src", "include", "tests", "bench", "examples", "tools", "cmake", "docs", "sdk", "studio", "schema", ".ci")
+FOLDERS = ("src", "include", "attacks", "tests", "bench", "examples", "tools", "cmake", "docs", "sdk", "studio", "schema", ".ci")
 # Inputs of tests are what they are; nobody formats them.
 DATA_FOLDERS = {"corpus", "data", "testdata", "golden", "build", "__pycache__", "node_modules"}
 TIERS = ("process", "namespace", "bwrap", "container", "microvm")

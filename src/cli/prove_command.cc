@@ -1,0 +1,258 @@
+#include <fmt/format.h>
+#include <limits.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <optional>
+
+#include "base/name_pattern.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/prove_progress.h"
+#include "cli/report_file.h"
+#include "cli/run_options.h"
+#include "host/probe.h"
+#include "plan/doctor.h"
+#include "prove/manifest.h"
+#include "prove/runner.h"
+#include "prove/words.h"
+#include "report/text.h"
+#include "sys/file.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr int kExitNotHeld = 1;
+constexpr int kExitStopped = 130;
+
+constexpr auto kOptions = std::to_array<OptionSpec>({
+    {"--tier", 0, "TIER", "Only this tier: process or namespace"},
+    {"--backend", 0, "NAME", "Only this backend: native or bwrap"},
+    {"--policy", 'P', "FILE",
+     "Proves this policy: the programs get leave to run and BAIT_* variables, and nothing else"},
+    {"--against", 0, "COMMAND", "Proves another sandbox: a command that is followed by the program to run"},
+    {"--only", 0, "PATTERN", "Only attacks of this name, program or threat, such as 'read-*' or B", {}, Times::kMany},
+    {"--list", 'l', {}, "Lists the attacks, and tries none"},
+    {"--jobs", 0, "NUMBER", "How many at once"},
+    {"--summary", 's', {}, "The sums and what was not held, not each attack"},
+    {"--json", 'j', {}, "As JSON on stdout"},
+    {"--html", 0, "FILE", "Writes a page for people, in one file that needs no other"},
+    {"--keep", 0, {}, "Leaves the directory with the programs and the bait, and says where it is"},
+    {"--quiet", 'q', {}, "No progress on stderr"},
+    {"--color", 0, "WHEN", "auto, always or never; NO_COLOR is honoured"},
+    {"--no-color", 0, {}, "The same as --color never"},
+    {"--help", 'h', {}, "This text"},
+});
+
+volatile std::sig_atomic_t g_stopped = 0;
+void stop(int /*number*/) { g_stopped = 1; }
+
+class SignalsStop {
+ public:
+  SignalsStop() {
+    struct sigaction action{};
+    action.sa_handler = stop;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
+  }
+};
+
+std::unexpected<Error> wrong(const char* step, std::string message, std::string hint) {
+  return fail(ErrorCode::kInvalidInput, step, std::move(message), std::move(hint));
+}
+
+// What the command line says, checked before anything is done.
+struct Asked {
+  prove::Words against;
+  std::optional<std::string> policy;
+  std::size_t jobs = 0;  // 0: as many as processors
+  std::optional<ReportFile> html;
+  Colour colour = Colour::kNever;
+};
+
+Result<Asked> read(const Parsed& parsed) {
+  Asked out;
+  if (!parsed.operands.empty())
+    return wrong("command line", "prove takes no operand", "quote the command of --against");
+  if (parsed.has("--against")) {
+    CLOCHE_TRY_ASSIGN(out.against, prove::split_words(parsed.value("--against")));
+    if (out.against.empty()) return wrong("--against", "the command is empty", "write 'env' for no sandbox at all");
+    if (parsed.has("--policy") || parsed.has("--tier") || parsed.has("--backend")) {
+      return wrong("--against", "another command knows no tier, backend or policy of ours", "leave them out");
+    }
+  }
+  if (parsed.has("--policy")) {
+    out.policy = parsed.value("--policy");
+    if (::access(out.policy->c_str(), R_OK) != 0) {
+      return std::unexpected(Error{ErrorCode::kInvalidInput, "--policy", errno,
+                                   fmt::format("{} cannot be read", shown_text(*out.policy)), "name a policy file"});
+    }
+    std::array<char, PATH_MAX> path{};  // the programs run in other directories
+    if (::realpath(out.policy->c_str(), path.data()) != nullptr) out.policy = path.data();
+  }
+  if (parsed.has("--jobs")) {
+    const std::string text = parsed.value("--jobs");
+    const bool digits =
+        !text.empty() && text.size() <= 2 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    out.jobs = digits ? std::stoul(text) : 0;
+    if (out.jobs < 1 || out.jobs > 32)
+      return wrong("--jobs", fmt::format("{} is not 1 to 32", shown_text(text)), "write a number");
+  }
+  const std::string when = parsed.has("--no-color") ? "never"
+                           : parsed.has("--color")  ? parsed.value("--color")
+                                                    : "auto";
+  CLOCHE_TRY_ASSIGN(out.colour, choose_colour(when, STDOUT_FILENO));
+  if (parsed.has("--html")) {
+    CLOCHE_TRY_ASSIGN(ReportFile file, ReportFile::prepare(parsed.value("--html")));
+    out.html.emplace(std::move(file));
+  }
+  return out;
+}
+
+Result<std::vector<prove::Attack>> choose(std::vector<prove::Attack> attacks, const Parsed& parsed) {
+  std::vector<std::string> patterns;
+  for (const Given& given : parsed.options) {
+    if (given.spec->name == "--only") patterns.push_back(given.value);
+  }
+  if (patterns.empty()) return attacks;
+  for (const std::string& pattern : patterns) {
+    const auto is_meant = [&pattern](const prove::Attack& one) {
+      return name_matches(pattern, one.name) || name_matches(pattern, one.victim) ||
+             pattern == std::string(1, prove::letter_of(one.threat));
+    };
+    if (std::ranges::none_of(attacks, is_meant)) {
+      return wrong("--only", fmt::format("no attack is called {}", shown_text(pattern)),
+                   "cloche prove --list names them");
+    }
+  }
+  std::erase_if(attacks, [&patterns](const prove::Attack& one) {
+    return std::ranges::none_of(patterns, [&one](const std::string& pattern) {
+      return name_matches(pattern, one.name) || name_matches(pattern, one.victim) ||
+             pattern == std::string(1, prove::letter_of(one.threat));
+    });
+  });
+  return attacks;
+}
+
+std::string own_path() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  return {path.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+// Which columns there are, and what a reader has to know about them.
+Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doctor, prove::Plan& plan,
+               prove::Proof& proof) {
+  plan.caller.user = ::geteuid() == 0 ? prove::User::kRoot : prove::User::kOrdinary;
+  const CgroupFacts& cgroup = doctor.host.cgroup;
+  if (!cgroup.at(Controller::kPids) || !cgroup.at(Controller::kMemory) || !cgroup.at(Controller::kCpu)) {
+    plan.caller.cgroups = prove::Cgroups::kMissing;
+  }
+  plan.cloche = own_path();
+  plan.jobs = asked.jobs != 0 ? asked.jobs : std::clamp<std::size_t>(doctor.host.cpus * 2, 2, 8);
+  if (!asked.against.empty()) {
+    plan.against = asked.against;
+    plan.columns.push_back({prove::Kind::kAgainst, "against", parsed.value("--against")});
+  } else if (asked.policy) {
+    plan.policy = {"--policy", *asked.policy};
+    for (const char* option : {"--tier", "--backend"}) {
+      if (parsed.has(option)) plan.policy.insert(plan.policy.end(), {option, parsed.value(option)});
+    }
+    plan.columns.push_back({prove::Kind::kPolicy, "policy", parsed.value("--policy")});
+    proof.notes.emplace_back(
+        "attacks that need a grant of their own are left out; limits are narrowed where an attack is about them");
+  } else {
+    CLOCHE_TRY_ASSIGN(prove::Columns columns,
+                      prove::columns_for(doctor, parsed.value("--tier"), parsed.value("--backend")));
+    plan.columns = columns.usable;
+    proof.unusable = std::move(columns.unusable);
+    if (plan.caller.cgroups == prove::Cgroups::kMissing) {
+      plan.limits = {"--limits-mode", "best-effort"};
+      proof.notes.emplace_back(
+          "this user has no cgroups, so limits are those that single processes can have (limits.mode = best-effort)");
+    }
+  }
+  proof.columns = plan.columns;
+  return {};
+}
+
+int show(const prove::Proof& proof, const Asked& asked, const Parsed& parsed) {
+  if (asked.html) {
+    if (const Status written = asked.html->write(prove::to_html(proof)); !written)
+      return complain(written.error(), kExitFailed);
+  }
+  const auto extent = parsed.has("--summary") ? prove::Extent::kSummary : prove::Extent::kWhole;
+  const std::string text = parsed.has("--json") ? prove::to_json(proof) : prove::render(proof, extent, asked.colour);
+  if (!put(STDOUT_FILENO, text)) return kExitFailed;
+  return proof.all_held() ? 0 : kExitNotHeld;
+}
+
+int prove_all(const Asked& asked, const Parsed& parsed, const std::string& folder,
+              const std::vector<prove::Attack>& attacks) {
+  const auto began = Clock::now();
+  const DoctorReport doctor = examine(probe_full());
+  prove::Plan plan;
+  prove::Proof proof{.version = CLOCHE_VERSION, .date = now_text(), .host = prove::facts_of(doctor.host)};
+  if (const Status done = lay_out(asked, parsed, doctor, plan, proof); !done) return usage_error(done.error(), "prove");
+  plan.env = read_environment();
+
+  const SignalsStop stop_by_signals;
+  auto stage = prove::Stage::make(folder, attacks, plan.env);
+  if (!stage) return complain(stage.error(), kExitFailed);
+  if (parsed.has("--keep")) {
+    stage->keep();
+    put(STDERR_FILENO, fmt::format("cloche: prove: kept: {}\n", printable(stage->path())));
+  }
+  ProveProgress progress(attacks, plan.columns,
+                         parsed.has("--quiet") ? ProveProgress::Voice::kQuiet : ProveProgress::Voice::kSpeak);
+  plan.tell = [&progress](const prove::Row& row, std::size_t column) { progress(row, column); };
+  plan.go_on = [] { return g_stopped == 0; };
+  auto rows = prove::try_all(plan, *stage, attacks);
+  progress.end();
+  if (!rows) return complain(rows.error(), rows.error().errno_value == ECANCELED ? kExitStopped : kExitFailed);
+  proof.rows = std::move(*rows);
+  proof.took = std::chrono::duration_cast<Millis>(Clock::now() - began);
+  return show(proof, asked, parsed);
+}
+
+}  // namespace
+
+constinit const Table kProveOptions = kOptions;
+
+int prove_command(Words words) {
+  const std::array<Table, 1> tables{kProveOptions};
+  const auto parsed = parse_options(tables, words, Grammar::kMixed);
+  if (!parsed) return usage_error(parsed.error(), "prove");
+  if (parsed->has("--help")) return show_help("prove");
+  auto asked = read(*parsed);
+  if (!asked) return usage_error(asked.error(), "prove");
+  const auto folder = prove::find_attacks();
+  if (!folder) return complain(folder.error(), kExitFailed);
+  const auto text = sys::read_file(*folder + "/manifest", prove::kMostManifest);
+  if (!text) return complain(text.error(), kExitFailed);
+  auto known = prove::read_manifest(*text);
+  if (!known) return complain(known.error(), kExitFailed);
+  const auto attacks = choose(std::move(*known), *parsed);
+  if (!attacks) return usage_error(attacks.error(), "prove");
+  if (parsed->has("--list")) {
+    return put(STDOUT_FILENO, parsed->has("--json") ? prove::list_to_json(*attacks) : prove::render_list(*attacks))
+               ? 0
+               : kExitFailed;
+  }
+  return prove_all(*asked, *parsed, *folder, *attacks);
+}
+
+}  // namespace cloche::cli

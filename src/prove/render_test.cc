@@ -1,0 +1,73 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "prove/proof.h"
+
+namespace cloche::prove {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Proof sample() {
+  Proof proof{.version = "1", .date = "today", .host = {{"system", "<script>alert(1)</script>"}}};
+  proof.columns = {{Kind::kAgainst, "against", "x\x1b[2J'\"><img src=//evil>"},
+                   {Kind::kNative, "native", "tier 1, native"}};
+  const auto row = [](const char* name, Outcome first, Outcome second) {
+    return Row{{.victim = "v", .name = name, .threat = Threat::kSideEffects, .tries = "tries"}, {first, second}};
+  };
+  proof.rows.push_back(
+      row("one", {.verdict = Verdict::kBreached, .text = "</td>\x1b[2J & more"}, {.verdict = Verdict::kHeld}));
+  proof.rows.push_back(
+      row("two", {.verdict = Verdict::kNotTried, .text = "why"}, {.verdict = Verdict::kNotPromised, .text = "reason"}));
+  return proof;
+}
+
+TEST(Proof, HoldsOnlyIfSomethingWasTriedAndNothingIsOpen) {
+  Proof proof = sample();
+  EXPECT_FALSE(proof.all_held());
+  proof.rows[0].outcomes[0].verdict = Verdict::kHeld;
+  EXPECT_FALSE(proof.all_held()) << "one could not be tried";
+  proof.rows[1].outcomes[0].verdict = Verdict::kLeftOut;
+  EXPECT_TRUE(proof.all_held());
+  proof.rows.clear();
+  EXPECT_FALSE(proof.all_held()) << "nothing was tried";
+}
+
+TEST(Html, NothingOfOthersIsMarkup) {
+  const std::string page = to_html(sample());
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
+  EXPECT_THAT(page, HasSubstr("x\\x1b[2J&#39;&quot;&gt;&lt;img src=//evil&gt;"));
+  EXPECT_THAT(page, HasSubstr("&lt;/td&gt;\\x1b[2J &amp; more"));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("\x1b")));
+}
+
+TEST(Html, NeedsNoOtherFile) {
+  const std::string page = to_html(sample());
+  for (const char* word : {"http://", "https://", "<link", "@import", "url("}) EXPECT_THAT(page, Not(HasSubstr(word)));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(Text, SaysWhatWasNotHeldAndWhy) {
+  for (const Extent extent : {Extent::kWhole, Extent::kSummary}) {
+    const std::string text = render(sample(), extent, Colour::kNever);
+    EXPECT_THAT(text, HasSubstr("against: </td>\\x1b[2J & more (one)"));
+    EXPECT_THAT(text, HasSubstr("against: why (two)"));
+    EXPECT_THAT(text, HasSubstr("native: reason (two)"));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  }
+}
+
+TEST(Json, HasEveryResult) {
+  const std::string text = to_json(sample());
+  for (const char* part :
+       {"\"version\": 1", "\"all_held\": false", "\"result\": \"breached\"", "\"result\": \"not-tried\"",
+        "\"result\": \"not-promised\"", "\"result\": \"held\"", "\"threat\": \"D\""}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace cloche::prove

@@ -1,0 +1,189 @@
+#include "prove/stage.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "base/units.h"
+#include "host/programs.h"
+#include "store/place.h"
+#include "sys/file.h"
+
+namespace cloche::prove {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kStep = "stage";
+constexpr const char* kPrefix = "cloche-prove-";
+constexpr const char* kKept = "kept";        // somebody wants to look at it
+constexpr const char* kShared = "/var/tmp";  // not /tmp, which every cell has of its own
+constexpr std::size_t kLongestParent = 64;   // a socket below has to fit into 107 bytes
+
+// An ordinary user's lies below the state directory, where nobody else can go. Root's guests have other uids and must
+// be able to go there, which root's home does not let them.
+std::string parent_for(const Environment& env) {
+  if (::geteuid() == 0) return kShared;
+  const auto place = store::choose_place(env);
+  if (!place || !store::open_beside_runs(*place, "prove", store::Missing::kMake)) return kShared;
+  std::string path = place->directory + "/prove";
+  return path.size() <= kLongestParent ? path : kShared;
+}
+
+enum class Wait : std::uint8_t { kNo };
+bool lock(const Fd& file, Wait) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0; }
+
+// What another stage left whose owner and guardian are both gone.
+void remove_stale(const std::string& parent) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(parent.c_str()), ::closedir);
+  if (!dir) return;
+  std::vector<std::string> found;
+  while (const dirent* entry = ::readdir(dir.get())) {
+    if (std::string_view(entry->d_name).starts_with(kPrefix)) found.emplace_back(entry->d_name);
+  }
+  for (const std::string& name : found) {
+    const Fd stage(::openat(::dirfd(dir.get()), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info{};
+    if (!stage.valid() || ::fstat(stage.get(), &info) != 0 || info.st_uid != ::geteuid()) continue;
+    if (::faccessat(stage.get(), kKept, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
+    const Fd file(::openat(stage.get(), "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    // Without a lock it may be one that is just being made.
+    constexpr time_t kLongEnough = 600;
+    const bool abandoned = file.valid() ? lock(file, Wait::kNo) : ::time(nullptr) - info.st_mtime > kLongEnough;
+    if (abandoned) (void)sys::remove_tree(parent + "/" + name);
+  }
+}
+
+// Whoever still ends in there may stand in the way for a moment.
+void remove_patiently(const std::string& path) {
+  for (int round = 0; round < 100; ++round) {
+    if (sys::remove_tree(path) && ::access(path.c_str(), F_OK) != 0) return;
+    ::usleep(100'000);
+  }
+}
+
+[[noreturn]] void guard_until_end(int leash, const std::string& path) {
+  ::setsid();
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
+  ::prctl(PR_SET_NAME, "cloche-prove");
+  (void)!::chdir("/");
+  for (int fd = 0; fd < 3; ++fd) ::close(fd);
+  char word = 0;
+  ssize_t got = 0;
+  while ((got = ::read(leash, &word, 1)) < 0 && errno == EINTR) continue;
+  if (got == 0) remove_patiently(path);
+  ::_exit(0);
+}
+
+Status copy_program(const std::string& from, const std::string& to, mode_t mode) {
+  std::error_code error;
+  fs::copy_file(from, to, error);
+  if (error) return fail_errno(error.value(), kStep, fmt::format("{} could not be copied", shown_text(from)));
+  if (::chmod(to.c_str(), mode) != 0) return fail_errno(errno, kStep, "a copy's mode could not be set");
+  return {};
+}
+
+Status write_text(const std::string& path, std::string_view text) {
+  CLOCHE_TRY_ASSIGN(const Fd file, sys::open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return fail_errno(errno, kStep, fmt::format("{} could not be written", shown_text(path)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> find_attacks() {
+  std::vector<std::string> tried;
+  for (const std::string& init : host::default_init_candidates({})) {
+    const std::string folder = fs::path(init).parent_path().string() + "/attacks";
+    if (host::is_trusted_program(folder + "/bait", ::geteuid(), ::getegid())) return folder;
+    tried.push_back(folder);
+  }
+  return fail(ErrorCode::kNotFound, "attacks", fmt::format("they are not in {}", fmt::join(tried, ", nor in ")),
+              "install them with cloche: make install");
+}
+
+Result<Stage> Stage::make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env) {
+  const std::string parent = parent_for(env);
+  remove_stale(parent);
+  std::string path = fmt::format("{}/{}XXXXXX", parent, kPrefix);
+  if (::mkdtemp(path.data()) == nullptr) {
+    return fail_errno(errno, kStep, fmt::format("no directory could be made in {}", shown_text(parent)));
+  }
+  CLOCHE_TRY_ASSIGN(Fd held, sys::open_file(path + "/lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  (void)lock(held, Wait::kNo);
+  Stage stage(path, std::move(held));
+  CLOCHE_TRY(stage.guard());
+  CLOCHE_TRY(stage.fill(attacks_from, attacks));
+  return stage;
+}
+
+Status Stage::guard() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, kStep, "no pipe could be made");
+  const Fd reading(ends[0]);
+  leash_ = Fd(ends[1]);
+  guardian_ = ::fork();
+  if (guardian_ < 0) return fail_errno(errno, kStep, "no process could be made");
+  if (guardian_ == 0) {
+    leash_.reset();
+    guard_until_end(reading.get(), path_);
+  }
+  return {};
+}
+
+Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) const {
+  if (::chmod(path_.c_str(), 0755) != 0) return fail_errno(errno, kStep, "its mode could not be set");
+  for (const char* name : {"victims", "state"}) {
+    if (::mkdir(in(name).c_str(), 0755) != 0) return fail_errno(errno, kStep, "a directory could not be made");
+  }
+  if (::chmod(in("state").c_str(), 0700) != 0) return fail_errno(errno, kStep, "its mode could not be set");
+  CLOCHE_TRY(copy_program(from + "/bait", in("bait"), 0755));
+  std::set<std::string> done;
+  for (const Attack& attack : attacks) {
+    if (!done.insert(attack.victim).second || ::access((from + "/" + attack.victim).c_str(), F_OK) != 0) continue;
+    CLOCHE_TRY(copy_program(from + "/" + attack.victim, victim(attack.victim), 0755));
+    // Does nothing but tell that it has more rights than its caller.
+    if (attack.victim == "23_setuid")
+      CLOCHE_TRY(copy_program(victim(attack.victim), victim("23_setuid_helper"), 04755));
+  }
+  constexpr std::string_view kPolicy = "version = 1\nextends = \"untrusted\"\n[env]\npass = [\"BAIT_*\"]\n";
+  // Code of low trust never runs on tier 0.
+  constexpr std::string_view kProcess =
+      "version = 1\nextends = \"untrusted\"\ntier = \"process\"\ntrust = \"medium\"\n[env]\npass = [\"BAIT_*\"]\n";
+  CLOCHE_TRY(write_text(in("policy.toml"), kPolicy));
+  return write_text(in("policy-process.toml"), kProcess);
+}
+
+Stage::Stage(Stage&& other) noexcept
+    : path_(std::move(other.path_)),
+      lock_(std::move(other.lock_)),
+      leash_(std::move(other.leash_)),
+      guardian_(std::exchange(other.guardian_, -1)) {}
+
+bool Stage::has(const std::string& name) const { return ::access(victim(name).c_str(), X_OK) == 0; }
+
+void Stage::keep() {
+  const Fd mark(::open(in(kKept).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  (void)!::write(leash_.get(), "k", 1);
+}
+
+Stage::~Stage() {
+  if (guardian_ <= 0) return;
+  leash_.reset();
+  while (::waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+}  // namespace cloche::prove

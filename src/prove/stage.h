@@ -1,0 +1,51 @@
+// Stage: a private directory with copies of the attack programs and the bait's places. It goes away with its owner,
+// also when that one is killed: a guardian process waits for its end. What a crash of the machine leaves is removed by
+// the next stage.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "prove/attack.h"
+
+namespace cloche::prove {
+
+using Environment = std::map<std::string, std::string>;
+
+// Where programs and manifest of this release lie: beside this program, or where it was installed. They must be ours or
+// root's, since the bait runs outside of every cell.
+Result<std::string> find_attacks();
+
+class Stage {
+ public:
+  // Copies the programs of these attacks; one that is missing is no error yet.
+  static Result<Stage> make(const std::string& attacks_from, const std::vector<Attack>& attacks,
+                            const Environment& env);
+  Stage(Stage&&) noexcept;
+  Stage& operator=(Stage&&) = delete;
+  Stage(const Stage&) = delete;
+  ~Stage();
+
+  const std::string& path() const { return path_; }
+  std::string in(const std::string& name) const { return path_ + "/" + name; }
+  std::string victim(const std::string& name) const { return in("victims/" + name); }
+  bool has(const std::string& name) const;
+  void keep();  // stays when it ends
+
+ private:
+  Stage(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  Status guard();
+  Status fill(const std::string& from, const std::vector<Attack>& attacks) const;
+
+  std::string path_;
+  Fd lock_;  // held as long as somebody uses or guards the directory
+  Fd leash_;
+  pid_t guardian_ = -1;
+};
+
+}  // namespace cloche::prove

@@ -1,0 +1,86 @@
+#include "prove/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cloche::prove {
+namespace {
+
+constexpr int kRefused = 126;  // as `cloche run` has them
+constexpr int kUsage = 2;
+constexpr int kFailed = 125;
+constexpr int kCannot = 77;
+constexpr int kKilledByFilter = 128 + 31;  // SIGSYS
+
+std::string_view trimmed(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+  return line;
+}
+
+// The first line that begins so, without it; nothing if there is none.
+std::optional<std::string> said(std::string_view output, std::string_view beginning) {
+  while (!output.empty()) {
+    const std::size_t end = std::min(output.find('\n'), output.size());
+    const std::string_view line = trimmed(output.substr(0, end));
+    if (line.starts_with(beginning)) return std::string(line.substr(beginning.size()));
+    output.remove_prefix(std::min(end + 1, output.size()));
+  }
+  return std::nullopt;
+}
+
+std::string last_line(std::string_view output) {
+  while (!output.empty() && (output.back() == '\n' || output.back() == '\r')) output.remove_suffix(1);
+  const std::size_t begin = output.rfind('\n');
+  return std::string(trimmed(begin == std::string_view::npos ? output : output.substr(begin + 1)));
+}
+
+bool is_expected(const Attack& attack, Kind kind, int code) {
+  const auto has = [code](const std::vector<int>& codes) { return std::ranges::find(codes, code) != codes.end(); };
+  return has(attack.held) || (kind == Kind::kBwrap && has(attack.bwrap_held));
+}
+
+std::string no_verdict(const Ended& ended) {
+  const std::string line = last_line(ended.output);
+  return fmt::format("it ended with code {} and without a verdict{}{}", ended.code, line.empty() ? "" : ": ", line);
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"held", "breached", "not-tried", "not-promised", "left-out"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+std::string_view words_of(Verdict verdict) {
+  constexpr std::string_view kWords[] = {"held", "breached", "could not be tried", "not promised", "left out"};
+  return kWords[static_cast<std::size_t>(verdict)];
+}
+
+Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
+  const auto is = [&ended](Verdict verdict, std::string text) {
+    return Outcome{.verdict = verdict, .text = std::move(text), .exit_code = ended.code};
+  };
+  if (const auto breach = said(ended.output, "breached: ")) return is(Verdict::kBreached, *breach);
+  // Whatever the guest says of itself: the host's files have the last word.
+  if (!ended.canary_change.empty()) return is(Verdict::kBreached, "on the host " + ended.canary_change);
+  if (ended.time == Ended::Time::kOver) return is(Verdict::kNotTried, "it did not end in time");
+  if (const auto why = said(ended.output, "cannot be tried: ")) return is(Verdict::kNotTried, *why);
+  if (ended.code == kCannot) return is(Verdict::kNotTried, no_verdict(ended));
+
+  const bool begun = said(ended.output, "begun").has_value();
+  if (ended.code == 0) {
+    // A command that does not start its program ends with 0 as well.
+    if (begun && said(ended.output, "held")) return is(Verdict::kHeld, {});
+    return is(Verdict::kNotTried, no_verdict(ended));
+  }
+  if (is_expected(attack, kind, ended.code)) {
+    if (begun) return is(Verdict::kHeld, fmt::format("ended with code {}", ended.code));
+    const bool refusal = ended.code == kRefused || ended.code == kUsage || ended.code == kFailed;
+    if (refusal && kind != Kind::kAgainst) return is(Verdict::kHeld, "refused: " + last_line(ended.output));
+  }
+  if (begun && ended.code == kKilledByFilter) return is(Verdict::kHeld, "killed by a system-call filter");
+  return is(Verdict::kNotTried, no_verdict(ended));
+}
+
+}  // namespace cloche::prove

@@ -1,0 +1,96 @@
+#include "prove/verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace cloche::prove {
+namespace {
+
+const Attack kAttack{.victim = "x", .name = "x", .tries = "tries"};
+
+Verdict verdict(const Attack& attack, Kind kind, int code, std::string output) {
+  return judge(attack, kind, {.code = code, .output = std::move(output)}).verdict;
+}
+
+TEST(Verdict, HeldIsBelievedOnlyFromTheVictimItself) {
+  EXPECT_EQ(verdict(kAttack, Kind::kNative, 0, "begun\nheld\n"), Verdict::kHeld);
+  EXPECT_EQ(verdict(kAttack, Kind::kNative, 0, "begun\r\nheld\r\n"), Verdict::kHeld) << "on a terminal";
+  // A sandbox that starts nothing also ends with 0.
+  EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 0, ""), Verdict::kNotTried);
+  EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 0, "begun\n"), Verdict::kNotTried);
+  EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 1, "bwrap: no permission\n"), Verdict::kNotTried);
+  EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 127, ""), Verdict::kNotTried);
+}
+
+TEST(Verdict, ABreachCountsWhateverElseIsSaid) {
+  const Outcome outcome = judge(kAttack, Kind::kNative, {.code = 0, .output = "begun\nbreached: it\nheld\n"});
+  EXPECT_EQ(outcome.verdict, Verdict::kBreached);
+  EXPECT_EQ(outcome.text, "it");
+}
+
+TEST(Verdict, AChangeOnTheHostIsABreachWhateverTheGuestSays) {
+  const Outcome outcome = judge(kAttack, Kind::kNative,
+                                {.code = 0, .output = "begun\nheld\n", .canary_change = "home/.bashrc has changed"});
+  EXPECT_EQ(outcome.verdict, Verdict::kBreached);
+  EXPECT_EQ(outcome.text, "on the host home/.bashrc has changed");
+}
+
+TEST(Verdict, WhatEndsTooLateOrCannotIsNotTried) {
+  EXPECT_EQ(judge(kAttack, Kind::kNative, {.code = 137, .time = Ended::Time::kOver, .output = "begun\n"}).verdict,
+            Verdict::kNotTried);
+  const Outcome outcome = judge(kAttack, Kind::kNative, {.code = 77, .output = "begun\ncannot be tried: no fork\n"});
+  EXPECT_EQ(outcome.verdict, Verdict::kNotTried);
+  EXPECT_EQ(outcome.text, "no fork");
+  EXPECT_EQ(verdict(kAttack, Kind::kNative, 77, "begun\n"), Verdict::kNotTried);
+}
+
+TEST(Verdict, AnExpectedEndNeedsAVictimThatBegan) {
+  Attack attack = kAttack;
+  attack.held = {0, 137};
+  EXPECT_EQ(verdict(attack, Kind::kNative, 137, "begun\n"), Verdict::kHeld);
+  EXPECT_EQ(verdict(attack, Kind::kNative, 137, ""), Verdict::kNotTried);
+  EXPECT_EQ(verdict(attack, Kind::kNative, 139, "begun\n"), Verdict::kNotTried);
+}
+
+TEST(Verdict, ARefusalCountsWhereTheAttackExpectsIt) {
+  Attack attack = kAttack;
+  attack.held = {126};
+  EXPECT_EQ(verdict(attack, Kind::kNative, 126, "cloche: a link\n"), Verdict::kHeld);
+  EXPECT_EQ(verdict(attack, Kind::kAgainst, 126, "sh: not found\n"), Verdict::kNotTried);
+  EXPECT_EQ(verdict(kAttack, Kind::kNative, 126, "cloche: refused\n"), Verdict::kNotTried);
+  attack.held = {0};
+  attack.bwrap_held = {126};
+  EXPECT_EQ(verdict(attack, Kind::kBwrap, 126, "cloche: refused\n"), Verdict::kHeld);
+  EXPECT_EQ(verdict(attack, Kind::kNative, 126, "cloche: refused\n"), Verdict::kNotTried);
+}
+
+TEST(Verdict, AFilterThatKillsHolds) {
+  EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 159, "begun\n"), Verdict::kHeld);
+  EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 159, ""), Verdict::kNotTried);
+}
+
+TEST(Promises, FollowTierUserAndCgroups) {
+  const Attack attack{
+      .tries = "", .root_only = "r", .no_bwrap = "b", .no_cgroups = "c", .no_process = "", .no_process_user = "u"};
+  const Caller root{User::kRoot, Cgroups::kUsable};
+  const Caller user{User::kOrdinary, Cgroups::kUsable};
+  const Caller bare{User::kOrdinary, Cgroups::kMissing};
+  EXPECT_EQ(not_promised(attack, Kind::kNative, user), "");
+  EXPECT_EQ(not_promised(attack, Kind::kNative, bare), "c");
+  EXPECT_EQ(not_promised(attack, Kind::kBwrap, user), "b");
+  EXPECT_EQ(not_promised(attack, Kind::kProcess, root), "");
+  EXPECT_EQ(not_promised(attack, Kind::kProcess, user), "u");
+  EXPECT_EQ(not_promised(attack, Kind::kAgainst, bare), "") << "another sandbox promised us nothing";
+  EXPECT_EQ(left_out(attack, Kind::kNative, root), "");
+  EXPECT_NE(left_out(attack, Kind::kNative, user), "");
+}
+
+TEST(Promises, AUsersPolicyIsNarrowedAndNeverWidened) {
+  EXPECT_TRUE(narrowing_options({"--memory", "64M", "--stdin"}));
+  EXPECT_TRUE(narrowing_options({}));
+  EXPECT_FALSE(narrowing_options({"--write", "/x"}));
+  EXPECT_FALSE(narrowing_options({"--memory", "64M", "--read", "/x"}));
+  EXPECT_FALSE(narrowing_options({"--allow-net", "x:1"}));
+}
+
+}  // namespace
+}  // namespace cloche::prove

@@ -1,0 +1,86 @@
+// What a run was denied, for people: in one line at its end, and in full for `cloche why`.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "report/json_writer.h"
+#include "report/paint.h"
+#include "report/render.h"
+#include "report/text.h"
+
+namespace cloche {
+namespace {
+
+// What C libraries and interpreters ask for at every start and do without. In the report, but no news.
+constexpr auto kUsual = std::to_array<std::string_view>({
+    "/etc/localtime",
+    "/etc/locale.alias",
+    "/usr/share/locale/locale.alias",
+    "/proc/filesystems",
+    "/proc/mounts",
+    "/proc/stat",
+    "/proc/meminfo",
+    "/proc/cpuinfo",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/kernel/ngroups_max",
+    "/proc/version_signature",
+    "/etc/gai.conf",
+    "/etc/machine-id",
+    "/etc/inputrc",
+    "/etc/terminfo",
+    "/etc/gitconfig",
+    "/etc/bash.bashrc",
+    "/etc/debuginfod",
+});
+
+std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
+
+}  // namespace
+
+bool is_usual(const Denial& denial) {
+  const bool asks = denial.what == "read" || denial.what == "exec";
+  return (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
+         (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
+         (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py"));
+}
+
+std::string denial_summary(const Report& report) {
+  const Denial* first = nullptr;
+  std::size_t more = 0;
+  for (const Denial& denial : report.denials) {
+    if (is_usual(denial)) continue;
+    if (first == nullptr) {
+      first = &denial;
+    } else {
+      ++more;
+    }
+  }
+  if (first == nullptr) return {};
+  std::string out = fmt::format("{} {}", printable(first->what), printable(first->detail));
+  if (!first->allow.empty()) out += fmt::format("; allowed by {}", printable(first->allow));
+  if (more != 0) out += fmt::format("; and {} more", more);
+  return out;
+}
+
+std::string render_denials(const Report& report, const RenderOptions& options) {
+  std::string out = fmt::format("{}  {}\n", printable(report.id), sentence(report));
+  if (report.denials.empty()) return out + "nothing was denied, as far as it was watched (observe)\n";
+  for (const Denial& denial : report.denials) {
+    out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
+                       printable(denial.detail));
+    out += paint(
+        fmt::format("  {}{}\n", times(denial.count), denial.program.empty() ? "" : ", by " + printable(denial.program)),
+        Hue::kDim, options.colour);
+    if (!denial.allow.empty()) {
+      out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour), printable(denial.allow));
+    }
+    if (!denial.never.empty()) {
+      out += fmt::format("         {} {}\n", paint("never:", Hue::kYellow, options.colour), printable(denial.never));
+    }
+  }
+  return out;
+}
+
+}  // namespace cloche

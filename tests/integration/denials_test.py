@@ -1,0 +1,243 @@
+"""X4: what a guest was denied is in the report, with the line of a policy that allows it; and that line does."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+
+from cell import HOST, CellCase, output_of
+
+ATTEMPT = """
+import ctypes, os, socket, sys
+def attempt(f):
+    try:
+        f()
+        print("ok")
+    except OSError as e:
+        print(e.errno)
+"""
+KINDS = {
+    "native": [],
+    "process": ["--preset", "adapter", "--tier", "process"],
+    **({"bwrap": ["--backend", "bwrap"]} if HOST["bwrap"] else {}),
+}
+
+
+class Denials(CellCase):
+    def setUp(self):
+        super().setUp()
+        # Not below /tmp, of which a cell has its own.
+        self.place = tempfile.mkdtemp(prefix="cloche-denials-", dir="/var/tmp")
+        os.chmod(self.place, 0o755)
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        self.data = self.file("data", "forty-two\n")
+
+    def file(self, name, text):
+        path = os.path.join(self.place, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def python(self, *options, body):
+        return self.run_report(*options, "--", "/usr/bin/python3", "-c", ATTEMPT + body)
+
+    def denial(self, report, what, detail):
+        found = [d for d in report["denials"] if d["what"] == what and d["detail"] == detail]
+        self.assertEqual(len(found), 1, report["denials"])
+        return found[0]
+
+    def policy(self, *lines):
+        tier = [] if "version" in lines[0] else ["version = 1", 'extends = "untrusted"']
+        return self.path("policy.toml", "\n".join([*tier, *lines]) + "\n")
+
+    def test_X4_a_file_and_the_line_that_allows_it(self):
+        done, report = self.run_report("--", "cat", self.data)
+        self.assertEqual(done.returncode, 1)
+        denial = self.denial(report, "read", self.data)
+        self.assertEqual((denial["count"], denial["program"]), (1, "cat"))
+        self.assertIn(b"denied: read " + self.data.encode(), done.stderr)
+        done, report = self.run_report("--policy", self.policy(denial["allow"]), "--", "cat", self.data)
+        self.assertEqual((done.returncode, output_of(report)), (0, "forty-two\n"), done.stderr)
+        self.assertEqual([d for d in report["denials"] if d["detail"] == self.data], [])
+
+    def test_X4_every_kind_of_file_denial_in_every_kind_of_cell(self):
+        tool = self.file("tool", "#!/bin/sh\necho ran\n")
+        os.chmod(tool, 0o755)
+        new = os.path.join(self.place, "new")
+        body = f"""
+attempt(lambda: open({self.data!r}))
+attempt(lambda: open({self.data!r}, "a"))
+attempt(lambda: open({new!r}, "w"))
+attempt(lambda: os.mkdir({new!r}))
+attempt(lambda: os.unlink({self.data!r}))
+attempt(lambda: os.execv({tool!r}, ["tool"]))
+"""
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                _, report = self.python(*options, body=body)
+                self.assertNotIn("ok", output_of(report))
+                self.assertEqual(self.denial(report, "read", self.data)["allow"], f'files.read = ["{self.data}"]')
+                self.assertEqual(self.denial(report, "write", self.data)["count"], 2)
+                self.assertEqual(self.denial(report, "write", new)["allow"], f'files.write = ["{self.place}"]')
+                self.assertEqual(self.denial(report, "exec", tool)["allow"], f'files.exec = ["{tool}"]')
+        self.assertEqual(sorted(os.listdir(self.place)), ["data", "tool"])
+
+    def test_X4_the_guest_gets_the_same_answers_unwatched(self):
+        body = f"""
+attempt(lambda: open({self.data!r}))
+attempt(lambda: open("/usr/new", "w"))
+attempt(lambda: socket.socket(socket.AF_INET))
+attempt(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))
+attempt(lambda: socket.socket(socket.AF_VSOCK))
+attempt(lambda: os.kill(99999, 15))
+attempt(lambda: os.chmod("/work", 0o4755))
+attempt(lambda: os.stat("/root/x"))
+libc = ctypes.CDLL(None, use_errno=True)
+for call in (lambda: libc.mount(b"a", b"/work", b"tmpfs", 0, None), lambda: libc.unshare(0x10000000),
+             lambda: libc.unshare(0), lambda: libc.personality(8), lambda: libc.syscall(323, 0), lambda: libc.syscall(435, 0, 0),
+             lambda: libc.syscall(999, 0)):
+    print(call(), ctypes.get_errno())
+"""
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                answers = {}
+                for level in ("off", "calls", "files", "all"):
+                    _, report = self.python(*options, "--observe", level, body=body)
+                    answers[level] = output_of(report)
+                    self.assertIn("1 ", "1 " + answers[level])
+                self.assertEqual(len(set(answers.values())), 1, answers)
+                self.assertEqual(len(answers["off"].splitlines()), 15, answers)
+
+    def test_X4_sockets_calls_and_signals(self):
+        body = """
+attempt(lambda: socket.socket(socket.AF_INET))
+attempt(lambda: socket.socket(socket.AF_VSOCK))
+attempt(lambda: os.kill(99999, 9))
+ctypes.CDLL(None).mount(b"a", b"/work", b"tmpfs", 0, None)
+ctypes.CDLL(None).unshare(0x10000000)
+"""
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                _, report = self.python(*options, body=body)
+                self.assertIn("net.allow", self.denial(report, "socket", "AF_INET")["allow"])
+                self.assertTrue(self.denial(report, "socket", "AF_VSOCK")["never"])
+                self.assertTrue(self.denial(report, "syscall", "mount")["never"])
+                self.assertTrue(self.denial(report, "syscall", "unshare")["never"])
+                self.assertTrue(self.denial(report, "signal", "signal 9 to process 99999")["never"])
+
+    def test_X4_a_socket_of_the_host(self):
+        path = os.path.join(self.place, "s")
+        server = socket.socket(socket.AF_UNIX)
+        self.addCleanup(server.close)
+        server.bind(path)
+        os.chmod(path, 0o777)
+        server.listen()
+        body = f"""
+s = socket.socket(socket.AF_UNIX)
+attempt(lambda: s.connect({path!r}))
+attempt(lambda: s.connect("\\0nobody"))
+"""
+        _, report = self.python(body=body)
+        denial = self.denial(report, "connect", path)
+        self.assertTrue(self.denial(report, "connect", "@nobody")["never"])
+        done, report = self.python("--policy", self.policy(denial["allow"]), body=body)
+        self.assertEqual(output_of(report).splitlines()[0], "ok", done.stderr)
+
+    def test_X4_addresses_and_ports_of_a_cell_with_its_own_loopback(self):
+        body = """
+s = socket.socket()
+attempt(lambda: s.connect(("192.0.2.7", 443)))
+attempt(lambda: socket.socket().bind(("127.0.0.1", 80)))
+attempt(lambda: socket.socket().bind(("127.0.0.1", 0)))
+"""
+        _, report = self.python("--set", "net.loopback=true", body=body)
+        self.assertEqual(output_of(report).splitlines()[2], "ok")
+        self.assertEqual(self.denial(report, "connect", "192.0.2.7:443")["allow"], 'net.allow = ["192.0.2.7:443"]')
+        self.assertTrue(self.denial(report, "bind", "127.0.0.1:80")["never"])
+
+    def test_X4_a_name_that_the_gateway_refuses(self):
+        body = 'attempt(lambda: socket.getaddrinfo("denied.example", 443))'
+        _, report = self.run_report("--allow-net", "api.example.org:443", "--", "/usr/bin/python3", "-c",
+                                    ATTEMPT.replace("OSError", "Exception").replace("e.errno", "type(e)") + body)
+        found = [d for d in report["denials"] if d["what"] == "connect" and d["detail"].startswith("denied.example")]
+        self.assertEqual(len(found), 1, report["denials"])
+        self.assertIn("denied.example", found[0]["allow"])
+
+    def test_X4_limits_are_denials_too(self):
+        done, report = self.run_report("--wall", "300ms", "--grace", "50ms", "--", "sleep", "30")
+        self.assertEqual(done.returncode, 124)
+        limits = [d for d in report["denials"] if d["what"] == "limit"]
+        self.assertEqual([d["allow"] for d in limits], ['limits.wall = "600ms"'])
+
+    def test_X4_why_shows_them_and_levels_choose(self):
+        report = self.path("kept.json")
+        self.cloche("run", "--report", report, "--", "cat", self.data)
+        shown = self.cloche("why", report)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn(f'allow: files.read = ["{self.data}"]'.encode(), shown.stdout)
+        self.assertEqual(json.loads(self.cloche("why", "--json", report).stdout)["denials"][0]["detail"], self.data)
+        self.assertEqual(self.cloche("why", "zzzz-no-such-run").returncode, 1)
+        self.assertEqual(self.cloche("why", "a", "b").returncode, 2)
+        for level, seen in (("off", []), ("calls", []), ("files", ["open"]), ("all", ["open", "look"])):
+            body = f"attempt(lambda: open({self.data!r}))\nattempt(lambda: os.stat({self.place!r}))"
+            _, found = self.python("--observe", level, body=body)
+            details = {d["detail"] for d in found["denials"]}
+            self.assertEqual(("open" in seen, "look" in seen), (self.data in details, self.place in details), level)
+
+    def test_X4_a_hostile_guest_cannot_flood_the_report(self):
+        body = f"""
+for i in range(20000):
+    try:
+        open({self.place!r} + "/f%d" % i)
+    except OSError:
+        pass
+    try:
+        open({self.data!r})
+    except OSError:
+        pass
+"""
+        names = [self.file(f"f{i}", "") for i in range(600)]
+        done, report = self.python("--wall", "30s", body=body)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(len(report["denials"]), 300)
+        self.assertGreater(len(report["denials"]), 200)
+        self.assertEqual(self.denial(report, "read", self.data)["count"], 20000)
+        self.assertTrue(names)
+
+    def test_X4_strange_names_do_not_reach_the_terminal(self):
+        name = self.file('a"\n\x1b[31m]b', "x")
+        done, report = self.run_report("--", "cat", name)
+        self.assertNotIn(b"\x1b[31m", done.stderr.split(b"cloche:", 1)[1])
+        self.assertTrue(self.denial(report, "read", name)["never"], "no policy can name it")
+        name = self.file("a\"] 'b\\", "x")
+        done, report = self.run_report("--", "cat", name)
+        self.assertNotIn(b"\x1b[31m", done.stderr.split(b"cloche:", 1)[1])
+        denial = self.denial(report, "read", name)
+        done, report = self.run_report("--policy", self.policy(denial["allow"]), "--", "cat", name)
+        self.assertEqual((done.returncode, output_of(report)), (0, "x"), done.stderr)
+
+    def test_X4_threads_and_signals_while_a_call_is_told(self):
+        body = """
+import signal, threading, time
+hits = [0]
+signal.signal(signal.SIGALRM, lambda *a: hits.__setitem__(0, hits[0] + 1))
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+bad = []
+def work():
+    for _ in range(500):
+        try:
+            open("/nowhere/at/all")
+            bad.append("opened")
+        except FileNotFoundError:
+            pass
+        except OSError as e:
+            bad.append(str(e))
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(bad, hits[0] > 0)
+"""
+        done, report = self.python("--wall", "30s", body=body)
+        self.assertEqual((done.returncode, output_of(report)), (0, "[] True\n"), done.stderr)

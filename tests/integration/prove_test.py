@@ -1,0 +1,275 @@
+"""cloche prove from outside: what holds here, what gets through without a sandbox, and that nothing stays."""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from cell import CLOCHE, CellCase, HOST
+
+PATIENCE = 800
+# Attacks that also fail without a sandbox, because the kernel refuses them to everybody or lacks what they attack.
+KERNEL_HOLDS = {
+    "unknown-calls",  # answers ENOSYS by itself
+    "dash-arguments",  # without an engine nobody takes arguments for options
+    "io-uring", "kexec", "kernel-modules", "hardware-ports", "calls-of-x32", "calls-of-32-bits", "quota", "swap",
+    "accounting", "segment-table", "userfaultfd",  # may not be built in
+    "kernel-crypto", "radio-sockets", "machine-sockets", "sctp-out", "sysrq", "kernel-keys",  # the same
+    "core-dump",  # core_pattern may lead nowhere
+    "tcp-out", "udp-out", "ipv6-out",  # a machine may have no way out
+    "ping-out",  # net.ipv4.ping_group_range
+    "loopback-tcp6", "mapped-address",  # IPv6 may be off
+    "init-by-proc", "disks", "mount-propagation", "set-uid-program",  # a container may have none
+}
+# What an ordinary user may not do anyway.
+USER_CANNOT = {
+    "mount", "bind-mount", "remount", "mount-setattr", "move-mount", "pivot-root", "chroot", "old-root-by-chroot",
+    "enter-namespace", "reboot", "kernel-log", "fanotify", "perf-events", "bpf", "packet-socket", "raw-out", "odd-sockets",
+    "password-hashes", "system-users", "system-startup", "groups", "socket-by-proc", "unmount", "new-mount-calls",
+    "set-clock", "open-by-handle", "open-tree",
+}
+
+
+def stages(state):
+    """Directories of proves of this user."""
+    found = glob.glob("/var/tmp/cloche-prove-*") + glob.glob(os.path.join(state, "prove", "cloche-prove-*"))
+    return {path for path in found if os.path.exists(path) and os.stat(path).st_uid == os.geteuid()}
+
+
+def processes_in(path):
+    """Processes whose command line names something in there."""
+    found = []
+    for file in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(file, "rb") as text:
+                if path.encode() in text.read():
+                    found.append(file)
+        except OSError:
+            pass
+    return found
+
+
+def gone(what):
+    """Waits until it is empty: ends are asynchronous."""
+    deadline = time.monotonic() + 30
+    while what() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not what()
+
+
+class ProveCase(CellCase):
+    def setUp(self):
+        super().setUp()
+        self.state = self.path("state")
+        os.mkdir(self.state, 0o700)
+        self.env = {**os.environ, "CLOCHE_STATE_DIR": self.state}
+
+    def prove(self, *words, cloche=CLOCHE):
+        return subprocess.run([cloche, "prove", *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                              stdin=subprocess.DEVNULL, env=self.env)
+
+    def proof(self, *words, **more):
+        done = self.prove("--json", "--quiet", *words, **more)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        proof = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if proof["summary"]["all_held"] else 1)
+        return proof
+
+    def results(self, proof, column):
+        return {one["name"]: one["results"][column]["result"] for one in proof["attacks"]}
+
+
+class Holds(ProveCase):
+    def test_X3_H11_every_cell_of_the_matrix_holds_or_says_why_it_is_not_promised(self):
+        page = self.path("proof.html")
+        before = stages(self.state)
+        proof = self.proof("--html", page)
+        listed = {one["name"]: one for one in json.loads(self.prove("--list", "--json").stdout)["attacks"]}
+        self.assertGreaterEqual(len(listed), 100)
+        self.assertEqual({one["threat"] for one in listed.values()}, set("ABCDE"))
+        self.assertIn("native", [column["id"] for column in proof["columns"]])
+        bad = [(one["name"], column, result) for one in proof["attacks"] for column, result in one["results"].items()
+               if result["result"] in ("breached", "not-tried")]
+        self.assertEqual(bad, [])
+        ordinary = os.geteuid() != 0
+        groups = all(HOST["cgroup"]["parents"][name] for name in ("pids", "memory", "cpu"))
+        for one in proof["attacks"]:
+            said = listed[one["name"]]
+            for column, result in one["results"].items():
+                reason = "" if groups else said["no_cgroups"]
+                if column == "process":
+                    reason = reason or said["no_process"] or (said["no_process_user"] if ordinary else "")
+                elif column == "bwrap":
+                    reason = reason or said["no_bwrap"]
+                wanted = "not-promised" if reason else "left-out" if said["root_only"] and ordinary else "held"
+                self.assertEqual(result["result"], wanted, (one["name"], column, result))
+        self.assertEqual(stages(self.state) - before, set())
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        for name in listed:
+            self.assertIn(f"<code>{name}</code>", text)
+        self.assertIn("were stopped", text)
+        self.assertIsNone(re.search(r"<script|<link|<img|https?:|url\(", text))
+
+    def test_X3_without_a_sandbox_the_attacks_get_through(self):
+        before = set(os.listdir("/tmp")) | set(os.listdir("/dev/shm"))
+        proof = self.proof("--against", "env", "--jobs", "4")
+        results = self.results(proof, "against")
+        breached = [name for name, result in results.items() if result == "breached"]
+        self.assertGreater(len(breached), 0.6 * len(results), results)
+        blind = {name for name, result in results.items() if result in ("held", "not-tried")} - KERNEL_HOLDS
+        if os.geteuid() != 0:
+            blind -= USER_CANNOT
+        self.assertEqual(blind, set(), "they cannot tell a wall from its absence")
+        left = (set(os.listdir("/tmp")) | set(os.listdir("/dev/shm"))) - before
+        self.assertEqual([name for name in left if "victim" in name or "bait" in name or "cloche57" in name], [])
+
+    def test_X3_another_sandbox_is_judged_by_what_it_does(self):
+        only = ["--only", "append-bashrc", "--only", "loopback-tcp", "--only", "token-variable"]
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        half = self.results(self.proof("--against", "bwrap --ro-bind / / --unshare-net", *only), "against")
+        self.assertEqual(half, {"append-bashrc": "held", "loopback-tcp": "held", "token-variable": "breached"})
+        # A command that starts nothing proves nothing.
+        nothing = self.results(self.proof("--against", "true", *only), "against")
+        self.assertEqual(set(nothing.values()), {"not-tried"})
+        nothing = self.results(self.proof("--against", "/no/such/sandbox --", *only), "against")
+        self.assertEqual(set(nothing.values()), {"not-tried"})
+
+
+class Policies(ProveCase):
+    ONLY = ["read-ssh", "append-bashrc", "token-variable", "agent-variable", "leave-grant"]
+
+    def prove_policy(self, text):
+        policy = self.path("policy.toml", f'version = 1\nextends = "untrusted"\n{text}\n[limits]\nmode = "best-effort"\n')
+        words = [word for name in self.ONLY for word in ("--only", name)]
+        return self.results(self.proof("--policy", policy, *words), "policy")
+
+    def test_X3_a_wide_grant_shows_in_the_attack_that_it_lets_through(self):
+        tight = self.prove_policy("")
+        self.assertEqual(tight, {**dict.fromkeys(self.ONLY, "held"), "leave-grant": "left-out"})
+        passing = self.prove_policy('[env]\npass = ["DECOY_TOKEN"]')
+        self.assertEqual(passing, {**tight, "token-variable": "breached"})
+        os.makedirs(os.path.join(self.state, "prove"), mode=0o700, exist_ok=True)
+        reading = self.prove_policy(f'[files]\nread = ["/var/tmp", "{self.state}/prove"]')
+        self.assertEqual(reading, {**tight, "read-ssh": "breached"})
+
+    def test_a_policy_that_is_refused_here_cannot_be_tried(self):
+        policy = self.path("policy.toml", 'version = 1\nextends = "untrusted"\ntier = "microvm"\n')
+        proof = self.proof("--policy", policy, "--only", "read-ssh")
+        outcome = proof["attacks"][0]["results"]["policy"]
+        self.assertEqual(outcome["result"], "not-tried")
+        self.assertEqual(outcome["exit_code"], 126)
+
+
+class Honest(ProveCase):
+    def programs(self):
+        folder = self.path("programs")
+        os.mkdir(folder)
+        os.chmod(self.folder, 0o755)
+        here = os.path.dirname(CLOCHE)
+        for name in ("cloche", "cloche-init", "cloche-gateway", "cloche-keeper"):
+            if os.path.exists(os.path.join(here, name)):
+                shutil.copy(os.path.join(here, name), folder)
+        shutil.copytree(os.path.join(here, "attacks"), os.path.join(folder, "attacks"))
+        return folder
+
+    def test_X3_an_attack_that_cannot_be_tried_is_a_failure(self):
+        folder = self.programs()
+        cloche = os.path.join(folder, "cloche")
+        os.unlink(os.path.join(folder, "attacks/home_files"))
+        proof = self.proof("--only", "read-ssh", "--only", "append-bashrc", "--backend", "native", "--tier", "namespace",
+                           cloche=cloche)
+        self.assertEqual(self.results(proof, "native"), {"append-bashrc": "held", "read-ssh": "not-tried"})
+        self.assertIn("home_files is missing", json.dumps(proof))
+        # A program that says nothing is none that held.
+        shutil.copy("/bin/true", os.path.join(folder, "attacks/home_files"))
+        proof = self.proof("--only", "read-ssh", "--backend", "native", "--tier", "namespace", cloche=cloche)
+        self.assertEqual(self.results(proof, "native"), {"read-ssh": "not-tried"})
+
+    def test_X3_the_host_has_the_last_word(self):
+        folder = self.programs()
+        liar = os.path.join(folder, "attacks/home_files")
+        with open(liar, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\necho begun\necho planted >>"$BAIT_HOME/.bashrc"\necho held\n')
+        proof = self.proof("--only", "read-ssh", "--only", "read-aws", "--against", "env", "--jobs", "1",
+                           cloche=os.path.join(folder, "cloche"))
+        for attack in proof["attacks"]:
+            outcome = attack["results"]["against"]
+            self.assertEqual((outcome["result"], outcome["text"]), ("breached", "on the host home/.bashrc has changed"))
+
+    def test_a_bait_that_others_can_change_is_not_started(self):
+        folder = self.programs()
+        os.chmod(os.path.join(folder, "attacks/bait"), 0o777)
+        done = self.prove("--list", cloche=os.path.join(folder, "cloche"))
+        elsewhere = os.path.exists("/usr/local/libexec/cloche/attacks/bait")
+        self.assertEqual(done.returncode, 0 if elsewhere else 125, done.stderr)
+
+    def test_a_manifest_that_is_broken_is_told(self):
+        folder = self.programs()
+        with open(os.path.join(folder, "attacks/manifest"), "a", encoding="ascii") as file:
+            file.write("x: Z wrong | tries to be an attack\n")
+        done = self.prove("--list", cloche=os.path.join(folder, "cloche"))
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("threat is not one of A to E", done.stderr)
+
+    def test_wrong_command_lines_are_told(self):
+        policy = self.path("p.toml", "version = 1\n")
+        for words in (["--only", "no-such-attack"], ["--tier", "nine"], ["--backend", "x"], ["--against", ""],
+                      ["--against", "a | b"], ["--against", "a $HOME"], ["--against", "a 'b"], ["--jobs", "0"],
+                      ["--jobs", "many"], ["operand"], ["--against", "env", "--policy", policy], ["--no-such-option"],
+                      ["--policy", "/no/such/file"], ["--tier", "process", "--backend", "bwrap"],
+                      ["--html", "/no/such/folder/x.html"]):
+            done = self.prove(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
+            self.assertTrue(done.stderr.startswith("cloche: "), done.stderr)
+
+
+class NothingStays(ProveCase):
+    def begin(self, what=None):
+        before = stages(self.state)
+        # Two in a cell that end soon, or two that would stay for longer than anybody waits below.
+        what = ["--backend", "native"] if what is None else ["--against", what]
+        process = subprocess.Popen([CLOCHE, "prove", "--only", "sleep", "--only", "spin", *what],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertTrue(gone(lambda: not stages(self.state) - before), "no stage was made")
+        stage = (stages(self.state) - before).pop()
+        self.assertTrue(gone(lambda: not processes_in(stage + "/victims/time_limits")), "no attack was started")
+        return process, stage
+
+    def test_kill_leaves_nothing(self):
+        for what in (None, 'sh -c "sleep 50"'):
+            process, stage = self.begin(what)
+            process.kill()
+            process.wait(60)
+            self.assertTrue(gone(lambda path=stage: processes_in(path)), "processes outlive a kill")
+            self.assertTrue(gone(lambda path=stage: os.path.exists(path)), "the stage outlives a kill")
+
+    def test_interrupt_stops_and_leaves_nothing(self):
+        for what in (None, 'sh -c "sleep 50"'):
+            process, stage = self.begin(what)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(60), 130)
+            self.assertFalse(os.path.exists(stage))
+            self.assertTrue(gone(lambda path=stage: processes_in(path)), "processes outlive an interrupt")
+
+    def test_what_is_kept_stays_and_what_is_stale_goes(self):
+        only = ["--only", "read-ssh", "--backend", "native", "--tier", "namespace"]
+        done = self.prove("--keep", *only)
+        kept = re.search(r"kept: (\S+)", done.stderr).group(1)
+        self.addCleanup(shutil.rmtree, kept, ignore_errors=True)
+        self.assertTrue(os.path.exists(os.path.join(kept, "victims/home_files")))
+        stale = os.path.join(os.path.dirname(kept), "cloche-prove-stale0")
+        os.mkdir(stale)
+        self.addCleanup(shutil.rmtree, stale, ignore_errors=True)
+        for name in ("lock", "file"):
+            with open(os.path.join(stale, name), "w", encoding="ascii"):
+                pass
+        self.prove(*only)
+        self.assertTrue(os.path.exists(kept))
+        self.assertFalse(os.path.exists(stale))
