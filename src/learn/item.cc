@@ -1,6 +1,7 @@
 #include "learn/item.h"
 
 #include <algorithm>
+#include <set>
 
 #include "policy/check.h"
 #include "policy/key_value.h"
@@ -84,22 +85,32 @@ std::string_view to_string(Kind kind) {
 Policy compose(const Policy& base, const std::vector<Item>& items, Changes changes) {
   Policy policy = base;
   for (const Item& item : items) add(policy, item, changes);
-  const auto covered = [&](const std::string& path, const std::vector<std::string>& by) {
-    return std::ranges::any_of(by, [&](const std::string& outer) { return outer != path && path_covers(outer, path); });
+  // Thousands of files are no rarity, so each looks for the directories above it and not for all others.
+  const auto covered = [](const std::string& path, const std::set<std::string>& by) {
+    for (std::string above = path; above != "/";) {
+      above = folder_of(above);
+      if (by.contains(above)) return true;
+    }
+    return false;
   };
+  const auto set_of = [](const std::vector<std::string>& list) { return std::set(list.begin(), list.end()); };
   const auto is_new = [&](const std::vector<std::string>& before, const std::string& path) {
     return !has(before, path);
   };
+  const std::set exec = set_of(policy.files.exec);
+  const std::set write = set_of(policy.files.write);
+  const std::set places = set_of(policy.workspace.path);
   std::erase_if(policy.files.read, [&](const std::string& path) {
     if (!is_new(base.files.read, path)) return false;
-    return has(policy.files.exec, path) || has(policy.files.write, path) || covered(path, policy.files.exec) ||
-           covered(path, policy.files.write) || covered(path, policy.workspace.path);
+    return exec.contains(path) || write.contains(path) || covered(path, exec) || covered(path, write) ||
+           covered(path, places);
   });
   for (auto [list, before] :
        {std::pair{&policy.files.read, &base.files.read}, std::pair{&policy.files.exec, &base.files.exec},
         std::pair{&policy.files.write, &base.files.write}}) {
-    const std::vector<std::string> all = *list;
-    std::erase_if(*list, [&](const std::string& path) { return is_new(*before, path) && covered(path, all); });
+    const std::set all = set_of(*list);
+    std::erase_if(*list,
+                  [&, &known = *before](const std::string& path) { return is_new(known, path) && covered(path, all); });
   }
   settle_workspaces(policy);
   return policy;

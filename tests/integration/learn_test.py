@@ -62,6 +62,17 @@ class Learn(LearnCase):
         self.assertNotIn(".ssh", "".join(line for line in text.splitlines(True) if not line.startswith("#")))
         self.assertIn(".ssh/id_rsa: it holds secrets", text)
 
+    def test_X5_what_the_base_may_write_is_a_copy_while_it_is_learnt_from(self):
+        base = self.path("base.toml", f'version = 1\nextends = "untrusted"\n[files]\nwrite = ["{self.project}/out"]\n')
+        _, text, _ = self.learnt("--policy", base, "--", "sh", "-c", f"echo x > {self.project}/out/y; cat {self.project}/out/y")
+        self.assertEqual(os.listdir(self.project + "/out"), [])
+        self.assertNotIn("workspace", text)
+        self.assertIn(f'extends = "{base}"', text)
+
+    def test_X5_what_is_written_is_not_left_to_a_place_of_the_cells_own(self):
+        _, text, _ = self.learnt("--", "sh", "-c", "cat data/one; echo x > new")
+        self.assertIn(f'path = [\n  "{self.project}",\n]', text)
+
     def test_X5_where_a_command_starts_is_learnt_if_it_matters(self):
         policy, text, _ = self.learnt("--", "pwd")
         self.assertEqual(self.run_with(policy, "pwd").stdout, self.project + "\n", text)
