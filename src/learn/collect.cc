@@ -172,6 +172,8 @@ class Collector {
 
   void add_change(const Sighting& s) {
     const auto found = host_.look(s.what, Right::kWrite);
+    // mkdir -p makes each directory on its way, and most are there.
+    if (found && found->directory && s.use == Use::kMake) return;
     const bool inside = found && found->directory && s.use == Use::kChange;
     const bool itself = found && (s.use == Use::kOpen || s.use == Use::kChange);
     std::string folder = found && itself ? (inside ? found->real : folder_of(found->real)) : folder_of(s.what);

@@ -148,6 +148,16 @@ TEST(Collect, TakesTheNearestDirectoryForAChange) {
   EXPECT_EQ(got.items[0].what, "/proj/out");
 }
 
+TEST(Collect, ADirectoryThatIsThereIsNotMade) {
+  Fake fake;
+  fake.folder("/proj");
+  fake.folder("/proj/out");
+  const Collected got =
+      fake.collect({sighting(Use::kMake, "/proj/out"), sighting(Use::kMake, "/proj/out/new", Presence::kMissing)});
+  ASSERT_THAT(got.items, SizeIs(1));
+  EXPECT_EQ(got.items[0].what, "/proj/out");
+}
+
 TEST(Collect, NamesTheOneFileThatIsWrittenOrTheirDirectory) {
   Fake fake;
   fake.folder("/proj/out");

@@ -49,9 +49,10 @@ class Learn(LearnCase):
             self.assertNotIn(word, rules)
 
     def test_X5_nothing_of_a_secret_reaches_the_command(self):
-        code = "cat ~/.ssh/id_rsa; cat $HOME/.ssh/*; env; exit 9"
+        code = "cat ~/.ssh/id_rsa >&2; cat $HOME/.ssh/* >&2; env >&2; exit 9"
         done = self.learn("--env", "HOME=" + self.path("home"), "--", "sh", "-c", code)
         self.assertEqual(done.returncode, 1)
+        self.assertIn("COLOUR=blue", done.stderr)
         self.assertNotIn("CANARY", done.stdout + done.stderr)
 
     def test_X5_in_the_home_directory_what_is_no_secret_is_there(self):
@@ -70,8 +71,10 @@ class Learn(LearnCase):
         self.assertIn(f'extends = "{base}"', text)
 
     def test_X5_what_is_written_is_not_left_to_a_place_of_the_cells_own(self):
-        _, text, _ = self.learnt("--", "sh", "-c", "cat data/one; echo x > new")
-        self.assertIn(f'path = [\n  "{self.project}",\n]', text)
+        # Without the grant a cell would have all of this in its own /tmp, and lose it.
+        deep = self.project + "/out/deep"
+        _, text, _ = self.learnt("--", "sh", "-c", f"mkdir -p {deep} && echo x > {deep}/new")
+        self.assertIn(f'path = [\n  "{self.project}/out",\n]', text)
 
     def test_X5_where_a_command_starts_is_learnt_if_it_matters(self):
         policy, text, _ = self.learnt("--", "pwd")
