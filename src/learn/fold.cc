@@ -49,11 +49,6 @@ bool fold_one(std::vector<Item>& items, Kind kind, const CountEntries& entries, 
 
 std::vector<Item> fold(std::vector<Item> items, const CountEntries& entries, const std::string& home) {
   for (const Kind kind : {Kind::kRead, Kind::kExec}) {
-    // What lies in a directory that is granted anyway says nothing about how much more is used.
-    const std::vector<Item> all = items;
-    for (const Item& item : all) {
-      if (item.kind == kind && item.directory) drop_covered(items, kind, item.what);
-    }
     std::set<std::string> tried;
     while (fold_one(items, kind, entries, home, tried)) {
     }

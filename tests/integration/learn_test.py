@@ -133,6 +133,11 @@ class Learn(LearnCase):
         _, text, _ = self.learnt("--", "sh", "-c", "cat data/one data/two data/three data/four data/five")
         self.assertIn(f'"{self.project}/data",  # 5 of 7 entries in it were read', text)
 
+    def test_X5_a_file_will_do_where_its_directory_was_listed_in_passing(self):
+        self.path("project/mod.py", "word = 'said'")
+        _, text, _ = self.learnt("--env", "PYTHONDONTWRITEBYTECODE=1", "--", "python3", "-c", "import mod; print(mod.word)")
+        self.assertIn(f'read = [\n  "{self.project}/mod.py",\n]', text)
+
     def test_X5_hostile_names_make_a_policy_all_the_same(self):
         names = ['qu"ote', "back\\slash", "sp ace # [x] = ''", "\u202eeman"]
         for name in names:
