@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/units.h"
 #include "cli/console.h"
@@ -44,9 +45,13 @@ bool never_began(const Report& report) {
 
 }  // namespace
 
+// Without links: places of secrets in it are known by where they really are.
 std::string LearnSession::home() const {
   const auto found = env_.find("HOME");
-  return found != env_.end() && found->second.starts_with('/') ? clean_path(found->second) : "/nonexistent";
+  if (found == env_.end() || !found->second.starts_with('/')) return "/nonexistent";
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(found->second, error);
+  return error ? clean_path(found->second) : real.string();
 }
 
 void LearnSession::say(const std::string& line) const {

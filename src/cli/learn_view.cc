@@ -89,11 +89,13 @@ std::vector<std::string> link_places(const std::string& path) {
   return out;
 }
 
-// Never waits: what is there may be a pipe by now.
+// The guest chose the name: a device or a pipe is not even opened.
 std::string first_bytes(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
-  if (!file.valid() || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
+  if (!place.valid() || ::fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
+  const Fd file(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return {};
   std::array<char, 256> bytes{};
   const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
   return size <= 0 ? std::string() : std::string(bytes.data(), static_cast<std::size_t>(size));

@@ -23,6 +23,11 @@ using observe::Sighting;
 
 constexpr std::uint64_t kChangeRights = ll::kWriteFile | ll::kMakeReg | ll::kRemoveFile;
 
+// The kernel's own trees are the cell's, whatever the host's have.
+bool is_kernels(const std::string& path) {
+  return path_covers("/proc", path) || path_covers("/sys", path) || path_covers("/dev", path);
+}
+
 constexpr const char* kSecret = "it holds secrets; --read PATH grants it";
 
 class Collector {
@@ -31,10 +36,7 @@ class Collector {
 
   void add(const Sighting& s) {
     if (s.refused || !s.what.starts_with('/') || s.what == "/") return;
-    // The kernel's own trees are the cell's, whatever the host's have.
-    for (const std::string_view tree : {"/proc", "/sys", "/dev"}) {
-      if (path_covers(tree, s.what)) return;
-    }
+    if (is_kernels(s.what)) return;
     switch (s.use) {
       case Use::kOpen:
         return s.changes ? add_change(s) : add_read(s, out_.items, Kind::kRead);
@@ -119,7 +121,7 @@ class Collector {
 
   void add_read(const Sighting& s, std::vector<Item>& list, Kind kind) {
     const auto found = host_.look(s.what, Right::kRead);
-    if (!found || is_own(found->real, s)) return;
+    if (!found || is_kernels(found->real) || is_own(found->real, s)) return;
     const bool hidden = is_hidden(found->real, s);
     const bool only_looks = &list == &out_.looks;
     const std::uint64_t needed = found->directory ? ll::kReadDir : ll::kReadFile;
@@ -128,7 +130,8 @@ class Collector {
         hidden && s.presence == Presence::kMissing;  // as files of a directory that the cell has of its own
     const bool shown = !missed && (only_looks ? has != 0 : (has & needed) == needed);
     if (!found->allowed && !shown) return;  // it failed, and would outside
-    if (!shown && is_secret_place(found->real, setting_.home)) {
+    const bool secret = is_secret_place(found->real, setting_.home) || is_secret_place(s.what, setting_.home);
+    if (!shown && secret) {
       if (!only_looks) want("read", found->real, kSecret);
       return;
     }

@@ -120,6 +120,18 @@ TEST(Collect, NeverGrantsAPlaceOfSecretsAndSaysSo) {
   }
 }
 
+TEST(Collect, ALinkMakesNoSecretLess) {
+  Fake fake;
+  fake.files["/home/me/.ssh/config"] = {"/opt/moved/config", false, false, true};
+  fake.files["/opt/harmless"] = {"/home/me/.aws/credentials", false, false, true};
+  fake.files["/opt/device"] = {"/dev/watchdog", false, false, true};
+  const Collected got = fake.collect({sighting(Use::kOpen, "/home/me/.ssh/config"),
+                                      sighting(Use::kOpen, "/opt/harmless"), sighting(Use::kOpen, "/opt/device")},
+                                     Hidden::kGrant);
+  EXPECT_THAT(got.items, IsEmpty());
+  EXPECT_THAT(got.wanted, SizeIs(2));
+}
+
 TEST(Collect, LeavesWhatWasNotShownUnlessTheRunFailed) {
   Fake fake;
   fake.file("/srv/config");
