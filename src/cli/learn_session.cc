@@ -85,8 +85,9 @@ Status LearnSession::observe() {
     const bool done = tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == 0;
     Collected found = seen_in(tried, done ? Hidden::kLeave : Hidden::kGrant);
     want(found.wanted);
-    const bool grew = !done && round < kMostRounds && !never_began(tried.report) &&
-                      add_new(more, std::move(found.items)) + add_new(more, std::move(found.looks)) != 0;
+    const bool grew =
+        !done && round < kMostRounds && !never_began(tried.report) &&
+        add_new(more, not_given(found.items, tried.policy)) + add_new(more, not_given(found.looks, tried.policy)) != 0;
     if (grew) continue;
     if (!done && !given.empty() && wants_unix_sockets()) {
       say("it asked for unix sockets, which there are only where nothing of the host is in view; with less");

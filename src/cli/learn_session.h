@@ -59,6 +59,7 @@ class LearnSession {
   bool shows(const Policy& policy, const std::string& path) const;
   learn::Setting setting(const Policy& of_run, learn::Hidden hidden) const;
   learn::Collected seen_in(const LearnTry& tried, learn::Hidden hidden) const;
+  std::vector<learn::Item> not_given(std::vector<learn::Item> items, const Policy& policy) const;
   std::size_t add_new(std::vector<learn::Item>& to, std::vector<learn::Item> from) const;
   bool succeeded(const LearnTry& tried);
   bool allowed(const Policy& policy) const;

@@ -199,6 +199,31 @@ bool LearnSession::shows(const Policy& policy, const std::string& path) const {
          std::ranges::any_of(paths, [&](const std::string& grant) { return path_covers(path, grant); });
 }
 
+// Without what the policy gave already: more of the same would change nothing.
+std::vector<Item> LearnSession::not_given(std::vector<Item> items, const Policy& policy) const {
+  Policy runs = policy;
+  runs.files.read.clear();
+  if (!runs.files.exec_writable) runs.workspace.path.clear();
+  Policy changes = policy;
+  changes.files = {};
+  const std::vector<std::string> readable = granted_paths(policy, home());
+  const std::vector<std::string> executable = granted_paths(runs, home());
+  const std::vector<std::string> changeable = granted_paths(changes, home());
+  std::erase_if(items, [&](const Item& item) {
+    switch (item.kind) {
+      case Kind::kRead:
+        return covered(readable, item.what);
+      case Kind::kExec:
+        return covered(executable, item.what);
+      case Kind::kChange:
+        return covered(changeable, item.what);
+      default:
+        return true;  // seen because it was there
+    }
+  });
+  return items;
+}
+
 std::size_t LearnSession::add_new(std::vector<Item>& to, std::vector<Item> from) const {
   const std::size_t before = to.size();
   for (Item& item : below(ceilings_, base_, from)) {

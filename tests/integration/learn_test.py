@@ -107,6 +107,7 @@ class Learn(LearnCase):
         done = self.learn("--output", policy, "--", "sh", "-c", "echo why >&2; exit 7")
         self.assertEqual((done.returncode, os.path.exists(policy)), (1, False))
         self.assertIn("exit code 7", done.stderr)
+        self.assertNotIn("again", done.stderr)  # there was nothing more to give
         self.assertIn("why", done.stderr)
         _, text, _ = self.learnt("--any-exit", "--", "sh", "-c", "cat data/one; exit 7")
         self.assertIn("data/one", text)
