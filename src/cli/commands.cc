@@ -232,6 +232,22 @@ constexpr Text kRevokeText =
     "Exit code: 0 taken back; 2 wrong command line; 125 cloche failed; 126 no such run, it is over or has no gateway, "
     "or it has no such grant.";
 
+constexpr auto kLearnUsages =
+    std::to_array<Text>({"learn [options] -- COMMAND [argument…]", "learn [options] SCRIPT [argument…]"});
+constexpr auto kLearnExamples = std::to_array<Text>({
+    "cloche learn --output make.toml -- make     # then: cloche run --policy make.toml -- make",
+    "cloche learn --allow-net '*.example.org:443' --output fetch.toml fetch.py",
+    "cloche learn --merge make.toml -- make test # shows what is missing as a diff, and asks",
+});
+constexpr Text kLearnText =
+    "Runs a command under observation and writes the smallest policy that lets it succeed. It is never unprotected: it "
+    "runs in a cell that shows it your files to read, but no place of secrets, and takes its changes to private copies "
+    "that nobody keeps; it reaches no host and no socket but those that --allow-net and --socket name. Then it runs "
+    "again, many times: with what it was seen to use, and with less and less of it. What it wanted and was not "
+    "given is listed.\n"
+    "Exit code: 0 learnt and checked; 1 the command failed, or the answer was no; nothing is written; 2 wrong command "
+    "line; 125 cloche failed, or no policy lets it succeed; 126 refused; 130 cancelled.";
+
 // The tables of options are constants of other files, whose addresses are known but whose values are not, here.
 std::array<Section, 3> run_sections() {
   return {{{"Policy", kPolicyOptions}, {"Program", kProgramOptions}, {"Output", kOutputOptions}}};
@@ -254,9 +270,12 @@ struct Book {
   std::array<Section, 1> artifacts{{{"Options", kArtifactsOptions}}};
   std::array<Section, 1> grant{{{"Options", kGrantOptions}}};
   std::array<Section, 1> revoke{{{"Options", kRevokeOptions}}};
-  std::array<Command, 18> commands{{
+  std::array<Section, 1> learn{{{"Options", kLearnOptions}}};
+  std::array<Command, 19> commands{{
       {"run", "run a script or a command in a cell", kRunUsages, kRunText, run, kRunExamples, run_command},
       {"plan", "show what run would do, without doing it", kPlanUsages, kPlanText, run, kPlanExamples, plan_command},
+      {"learn", "write the policy that a command needs", kLearnUsages, kLearnText, learn, kLearnExamples,
+       learn_command},
       {"doctor", "show what this host can enforce, and what to change for more", kDoctorUsages,
        "Tries this host out, with a test cell of its own. Exit code 0 when tier namespace is usable with the native "
        "backend, 1 when it is not.",

@@ -54,6 +54,7 @@ int discard_command(Words words);
 int artifacts_command(Words words);
 int grant_command(Words words);
 int revoke_command(Words words);
+int learn_command(Words words);
 int help_command(Words words);
 
 extern const Table kDoctorOptions;
@@ -71,5 +72,6 @@ extern const Table kDiscardOptions;
 extern const Table kArtifactsOptions;
 extern const Table kGrantOptions;
 extern const Table kRevokeOptions;
+extern const Table kLearnOptions;
 
 }  // namespace cloche::cli

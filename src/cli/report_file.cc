@@ -45,7 +45,7 @@ Result<ReportFile> ReportFile::prepare(const std::string& path) {
   if (!directory.valid()) {
     return fail_errno(errno, kStep, fmt::format("the directory of {} cannot be opened", shown_text(path)), kHint);
   }
-  struct stat info{};
+  struct stat info {};
   // Renaming over it would replace a device or a link such as /dev/stdout itself.
   if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode)) {
     return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} exists and is not a regular file", shown_text(path)),
@@ -61,10 +61,23 @@ Result<ReportFile> ReportFile::prepare(const std::string& path) {
   return report;
 }
 
-Status ReportFile::write(std::string_view text) const {
+Status ReportFile::write(std::string_view text) const { return write_as(text, allowed_mode(), nullptr); }
+
+Status ReportFile::replace(std::string_view text) const {
+  struct stat old {};
+  if (::fstatat(directory_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode)) {
+    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} is no regular file any more", shown_text(path_)),
+                kHint);
+  }
+  return write_as(text, old.st_mode & 0777, &old);
+}
+
+Status ReportFile::write_as(std::string_view text, mode_t mode, const struct stat* owner) const {
   CLOCHE_TRY_ASSIGN(const Fd file, open_temporary());
   const std::string name = temporary();
-  const bool written = put(file.get(), text) && ::fchmod(file.get(), allowed_mode()) == 0 &&
+  const bool owned = owner == nullptr || (owner->st_uid == ::geteuid() && owner->st_gid == ::getegid()) ||
+                     ::fchown(file.get(), owner->st_uid, owner->st_gid) == 0;
+  const bool written = owned && put(file.get(), text) && ::fchmod(file.get(), mode) == 0 &&
                        ::renameat(directory_.get(), name.c_str(), directory_.get(), name_.c_str()) == 0;
   if (written) return {};
   const int error = errno;

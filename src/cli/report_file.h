@@ -2,6 +2,8 @@
 // report and a run is never lost to a typing error.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 #include <string_view>
 
@@ -14,11 +16,14 @@ class ReportFile {
  public:
   static Result<ReportFile> prepare(const std::string& path);
   Status write(std::string_view text) const;
+  // The same in place of a file that is there: with its owner and mode.
+  Status replace(std::string_view text) const;
 
  private:
   ReportFile(Fd directory, std::string name, std::string path)
       : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)) {}
   Result<Fd> open_temporary() const;
+  Status write_as(std::string_view text, mode_t mode, const struct stat* owner) const;
   std::string temporary() const;
 
   Fd directory_;  // held, so that the report lands where the check was made

@@ -290,6 +290,10 @@ Status apply_flags(Policy& policy, const RunArgs& args) {
 
 Result<RunArgs> read_run_args(std::span<char* const> words) {
   const std::array<Table, 3> tables{kPolicyOptions, kProgramOptions, kOutputOptions};
+  return read_run_args(words, tables);
+}
+
+Result<RunArgs> read_run_args(std::span<char* const> words, std::span<const Table> tables) {
   RunArgs args;
   CLOCHE_TRY_ASSIGN(args.parsed, parse_options(tables, words, Grammar::kGuest));
   if (args.parsed.has("--help")) return args;

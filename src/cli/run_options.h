@@ -41,6 +41,8 @@ struct RunArgs {
 };
 
 Result<RunArgs> read_run_args(std::span<char* const> words);
+// The same with the options of another command.
+Result<RunArgs> read_run_args(std::span<char* const> words, std::span<const Table> tables);
 // Scalars replace, grants are added.
 Status apply_flags(Policy& policy, const RunArgs& args);
 
@@ -49,6 +51,8 @@ Environment read_environment();
 
 // Preset or file, then CLOCHE_* variables, then flags; checked, and held under every ceiling.
 Result<Policy> make_policy(const RunArgs& args, const Environment& env);
+std::vector<std::string> named_ceilings(const RunArgs& args);
+std::string current_directory();
 Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
 
 // Where a run with a gateway listens for `cloche grant` and `cloche revoke`. Nothing: it has none, or there is no place

@@ -36,11 +36,6 @@ Result<std::string> read_standard_input() {
   }
 }
 
-std::string current_directory() {
-  char buffer[PATH_MAX];
-  return ::getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
-}
-
 // Not by getpwuid(3): a static program would load the name services' modules for it.
 std::string home_of(const Environment& env) {
   const auto home = env.find("HOME");
@@ -54,6 +49,13 @@ Result<Script> make_script(const RunArgs& args, const ScriptContext& context) {
   return script_from_text(std::move(text), language, context);
 }
 
+}  // namespace
+
+std::string current_directory() {
+  char buffer[PATH_MAX];
+  return ::getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+}
+
 std::vector<std::string> named_ceilings(const RunArgs& args) {
   std::vector<std::string> out;
   for (const Given& given : args.parsed.options) {
@@ -61,8 +63,6 @@ std::vector<std::string> named_ceilings(const RunArgs& args) {
   }
   return out;
 }
-
-}  // namespace
 
 Result<Policy> make_policy(const RunArgs& args, const Environment& env) {
   const Parsed& parsed = args.parsed;

@@ -105,6 +105,11 @@ Advice advise_path(const std::string& path, Right right, bool allowed) {
   if (!allowed) return never("this user may not do that outside of a cell either");
   // A line is for pasting: what a reader cannot tell from the end of the string is not in it.
   if (path.find_first_of("\"\\") != std::string::npos) return never("its name has quotes or backslashes");
+  // A line for one file must not hand over a home, or half of the system.
+  const auto slash = path.rfind('/');
+  if (right == Right::kWrite && (slash == 0 || path.substr(0, slash) == "/home")) {
+    return never("that would grant all of " + path + "; make a directory for it and grant that, or use a workspace");
+  }
   Policy policy;
   auto& list = right == Right::kRead    ? policy.files.read
                : right == Right::kWrite ? policy.files.write

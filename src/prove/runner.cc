@@ -27,7 +27,10 @@ std::string replaced(std::string text, const std::string& directory, const std::
   const std::pair<std::string, std::string> names[] = {
       {"@READ@", directory + "/read"}, {"@WRITE@", directory + "/write"}, {"@DIR@", directory}, {"@TOKEN@", token}};
   for (const auto& [from, to] : names) {
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from)) text.replace(at, from.size(), to);
+    // On behind what was put in, which may look like a name itself.
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
+    }
   }
   return text;
 }

@@ -1,0 +1,280 @@
+#include "cli/learn_session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/console.h"
+#include "cli/learn_view.h"
+#include "learn/fold.h"
+#include "learn/minimise.h"
+#include "learn/secret_places.h"
+
+namespace cloche::cli {
+namespace {
+
+using learn::Collected;
+using learn::Hidden;
+using learn::Item;
+using learn::Kind;
+
+constexpr int kMostRounds = 8;
+constexpr const char* kStep = "learn";
+// Names no host: with it there is a gateway, which hears what a command asks for.
+constexpr const char* kNobody = "nobody.invalid:1";
+
+bool never_began(const Report& report) {
+  return report.outcome.kind == OutcomeKind::kRefused || report.outcome.kind == OutcomeKind::kFailed;
+}
+
+// As a shell would take it; whoever prints it makes it harmless.
+std::string joined(const std::vector<std::string>& words) {
+  constexpr std::size_t kMost = 400;
+  std::string out;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$`;&|<>()*?#~") == std::string::npos;
+    out += out.empty() ? "" : " ";
+    if (plain) {
+      out += word;
+      continue;
+    }
+    out += '\'';
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    out += '\'';
+  }
+  return out.size() > kMost ? out.substr(0, kMost) + " ..." : out;
+}
+
+}  // namespace
+
+bool LearnSession::wants_unix_sockets() const {
+  return std::ranges::any_of(wanted_, [](const learn::Wanted& one) { return one.what == "socket AF_UNIX"; });
+}
+
+Status LearnSession::observe() {
+  std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), home()));
+  // Where a piece of the host's files is granted, a guest has no unix sockets.
+  if (!with_way_out(base_).sockets.empty()) given.clear();
+  const bool has_place = base_.cwd != "/work" || !base_.workspace.path.empty();
+  std::vector<Item> always;
+  if (args_.pass.empty()) add_new(always, passable(env_));
+  // Where it starts; it has to be there.
+  if (!has_place && shows(widened(given), current_directory())) {
+    add_new(always, {{Kind::kCwd, current_directory()}});
+  }
+  add_new(always, {{Kind::kExecWritable, "all"}});
+  if (with_way_out(base_).needs_gateway()) {
+    say("each run reaches the hosts and sockets that it may reach: what it does there, it does many times");
+  }
+  std::vector<Item> more;
+  for (int round = 0;; ++round) {
+    std::vector<Item> all = given;
+    all.insert(all.end(), always.begin(), always.end());
+    all.insert(all.end(), more.begin(), more.end());
+    say(round == 0 ? "running the command under observation, on private copies"
+                   : "it failed; again with what it wanted");
+    LearnTry tried = runs_.run(with_way_out(widened(all)), Observe::kAll);
+    if (runs_.cancelled()) return std::unexpected(failure_of(tried));
+    if (never_began(tried.report) && !given.empty()) {
+      say("it could not start with all of that in view (" + tried.report.outcome.message + "); with less");
+      given.clear();
+      std::erase_if(always, [](const Item& item) { return item.kind == Kind::kCwd; });
+      continue;
+    }
+    const bool done = tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == 0;
+    Collected found = seen_in(tried, done ? Hidden::kLeave : Hidden::kGrant);
+    want(found.wanted);
+    const bool grew =
+        !done && round < kMostRounds && !never_began(tried.report) &&
+        add_new(more, not_given(found.items, tried.policy)) + add_new(more, not_given(found.looks, tried.policy)) != 0;
+    if (grew) continue;
+    if (!done && !given.empty() && wants_unix_sockets()) {
+      say("it asked for unix sockets, which there are only where nothing of the host is in view; with less");
+      given.clear();
+      more.clear();
+      continue;
+    }
+    if (!done && (!options_.any_exit || tried.report.outcome.kind != OutcomeKind::kExited)) {
+      if (!never_began(tried.report)) {
+        command_code_ = 1;
+        put(STDERR_FILENO, tried.report.err.tail);
+      }
+      return std::unexpected(failure_of(tried));
+    }
+    if (!done) found = seen_in(tried, Hidden::kLeave);
+    add_new(items_, std::move(found.items));
+    add_new(looks_, std::move(found.looks));
+    std::erase_if(always, [](const Item& item) { return item.kind == Kind::kExecWritable; });
+    add_new(items_, std::move(always));
+    used_ = tried.used;
+    model_ = std::move(tried);
+    items_ = learn::fold(std::move(items_), learn_host().entries, home());
+    return {};
+  }
+}
+
+bool LearnSession::succeeded(const LearnTry& tried) {
+  const Outcome& outcome = tried.report.outcome;
+  if (outcome.kind != OutcomeKind::kExited || outcome.code != model_->report.outcome.code) return false;
+  return !steady_ || tried.out == model_->out;
+}
+
+// For a command that uses nothing of its directory but where it is.
+std::vector<Item> LearnSession::starting_place() const {
+  const auto cwd = std::ranges::find(items_, Kind::kCwd, &Item::kind);
+  if (cwd == items_.end() || shows(widened(items_), cwd->what)) return {};
+  Item item{Kind::kRead, cwd->what, "the command starts there", {}, true};
+  const bool fits = !learn::holds_secret_places(item.what, home()) && learn::ungrantable(item).empty();
+  return fits ? std::vector{item} : std::vector<Item>();
+}
+
+Status LearnSession::check_and_widen() {
+  bool looked = false;
+  bool repeated = false;
+  for (int round = 0; round < kMostRounds; ++round) {
+    say(fmt::format("checking the {} grants that it seems to need", items_.size()));
+    const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
+    if (runs_.cancelled()) return std::unexpected(failure_of(tried));
+    if (succeeded(tried)) {
+      used_ = learn::most(used_, tried.used);
+      return {};
+    }
+    const bool only_words =
+        tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == model_->report.outcome.code;
+    if (only_words && !repeated) {
+      repeated = true;
+      const LearnTry again = runs_.run(model_->policy, Observe::kAll);
+      steady_ = again.out == model_->out;
+      if (!steady_) say("it does not write the same twice: only its exit code is compared");
+      if (!steady_) continue;
+    }
+    std::size_t added = 0;
+    if (!looked) {
+      looked = true;
+      added = add_new(items_, learn::fold(looks_, learn_host().entries, home()));
+    }
+    Collected found = seen_in(tried, Hidden::kGrant);
+    added += add_new(items_, std::move(found.items));
+    if (added == 0) added = add_new(items_, std::move(found.looks));
+    if (added == 0) added = add_new(items_, starting_place());
+    if (added != 0) continue;
+    Error error = never_began(tried.report) ? failure_of(tried) : Error{};
+    if (!never_began(tried.report)) {
+      error = {ErrorCode::kSystem, kStep, 0,
+               fmt::format("the command succeeds with everything in view, and not with what it was seen to use ({})",
+                           tried.report.outcome.message),
+               "name with --read, --exec or --workspace what it needs"};
+    }
+    return std::unexpected(std::move(error));
+  }
+  return fail(ErrorCode::kSystem, kStep, "each run of the command wants something else",
+              "name with --read, --exec or --workspace what it needs");
+}
+
+void LearnSession::tighten() {
+  const auto until = Clock::now() + options_.time;
+  std::size_t tries = 0;
+  const learn::Trials trials{[&](const std::vector<Item>& items) {
+                               ++tries;
+                               const LearnTry tried = runs_.run(widened(items), Observe::kOff);
+                               const bool ok = !runs_.cancelled() && succeeded(tried);
+                               say(fmt::format("try {} of at most {}: with {} grants it {}", tries, options_.tries,
+                                               items.size(), ok ? "succeeds" : "fails"));
+                               return ok;
+                             },
+                             [&] { return tries < options_.tries && Clock::now() < until && !runs_.cancelled(); }};
+  // In a place that the cell has of its own the changes would go there without a word, and be lost.
+  const auto settled = [](const Item& item) { return item.kind == Kind::kChange && learn::is_cells_own(item.what); };
+  learn::Minimised done = learn::minimise(items_, settled, trials);
+  items_ = std::move(done.kept);
+  untried_ = std::move(done.untried);
+  if (!untried_.empty()) {
+    say(fmt::format("stopped after {} tries: {} grants may not be needed; --tries and --time give more", tries,
+                    untried_.size()));
+  }
+}
+
+Status LearnSession::settle_limits() {
+  constexpr int kMostDoublings = 4;
+  limits_ = options_.widens ? learn::raised_limits(used_, base_.limits) : learn::limits_for(used_, base_.limits);
+  for (int round = 0; round < kMostDoublings; ++round) {
+    Policy policy = widened(items_);
+    policy.limits = limits_;
+    if (!allowed(policy)) {
+      // What the base asks for is allowed.
+      limits_.memory = std::min(limits_.memory, base_.limits.memory);
+      limits_.pids = std::min(limits_.pids, base_.limits.pids);
+      limits_.disk = std::min(limits_.disk, base_.limits.disk);
+      limits_.inodes = std::min(limits_.inodes, base_.limits.inodes);
+      limits_.output = std::min(limits_.output, base_.limits.output);
+      if (base_.limits.wall) limits_.wall = std::min(limits_.wall.value_or(*base_.limits.wall), *base_.limits.wall);
+      if (base_.limits.cpu_time) {
+        limits_.cpu_time = std::min(limits_.cpu_time.value_or(*base_.limits.cpu_time), *base_.limits.cpu_time);
+      }
+      policy.limits = limits_;
+    }
+    say("checking the whole policy, with its limits");
+    const LearnTry tried = runs_.run(policy, base_.observe);
+    if (runs_.cancelled()) return std::unexpected(failure_of(tried));
+    if (succeeded(tried)) return {};
+    used_ = learn::most(used_, tried.used);
+    limits_.memory.count *= 2;
+    limits_.pids *= 2;
+    limits_.disk.count *= 2;
+    limits_.inodes *= 2;
+    limits_.output.count *= 2;
+    if (limits_.wall) limits_.wall = *limits_.wall * 2;
+    if (limits_.cpu_time) limits_.cpu_time = *limits_.cpu_time * 2;
+  }
+  return fail(ErrorCode::kSystem, kStep, "the command does not succeed under the limits that it was seen to need",
+              "give it more with --memory, --pids, --disk or --wall");
+}
+
+// Without a gateway a command that wants out is only seen to ask for a socket.
+void LearnSession::list_hosts() {
+  const bool asked = std::ranges::any_of(wanted_, [](const learn::Wanted& one) {
+    return one.what.starts_with("socket AF_INET") || one.what.starts_with("socket \"AF_INET");
+  });
+  if (!asked || with_way_out(base_).needs_gateway()) return;
+  Policy policy = model_->policy;
+  policy.net_allow.push_back({kNobody, {}});
+  if (!allowed(policy)) return;
+  say("it asked for the network; again, to hear for which hosts (none is reached)");
+  const LearnTry tried = runs_.run(policy, Observe::kCalls);
+  if (tried.report.network) want(learn::collect_network(*tried.report.network).wanted);
+}
+
+LearnEnd LearnSession::learn() {
+  LearnEnd end;
+  const auto ended = [&](const Status& status) {
+    if (status && !runs_.cancelled()) return false;
+    end.exit_code = runs_.cancelled() ? 130 : command_code_ != 0 ? command_code_ : exit_code_of(status.error());
+    if (!status) end.error = status.error();
+    end.runs = runs_.count();
+    end.learnt.wanted = wanted_;
+    return true;
+  };
+  if (ended(prepare()) || ended(observe())) return end;
+  list_hosts();
+  if (ended(check_and_widen())) return end;
+  tighten();
+  if (ended({}) || ended(settle_limits())) return end;
+  learn::Learnt& learnt = end.learnt;
+  learnt.command = joined(args_.parsed.operands);
+  learnt.extends = options_.policy_file.empty() ? options_.preset : options_.policy_file;
+  learnt.parent = parent_;
+  learnt.policy = learn::compose(base_, items_, options_.changes);
+  learnt.policy.limits = limits_;
+  settle(learnt.policy);
+  learnt.items = items_;
+  learnt.untried = untried_;
+  learnt.wanted = wanted_;
+  learnt.notes.push_back(fmt::format("Checked by running it again; {} runs in all. Exit code {}.", runs_.count(),
+                                     model_->report.outcome.code));
+  end.runs = runs_.count();
+  end.used = used_;
+  return end;
+}
+
+}  // namespace cloche::cli

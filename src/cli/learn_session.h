@@ -1,0 +1,91 @@
+// From a command to a policy for it: an observed run, then runs that check what was seen and leave out what can be.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/learn_run.h"
+#include "cli/run_options.h"
+#include "learn/collect.h"
+#include "learn/item.h"
+#include "learn/print.h"
+#include "policy/ceiling.h"
+
+namespace cloche::cli {
+
+struct LearnOptions {
+  std::size_t tries = 60;
+  Millis time{600'000};  // for leaving things out
+  bool any_exit = false;
+  bool widens = false;  // --merge: limits only grow
+  learn::Changes changes = learn::Changes::kProposed;
+  std::string policy_file;  // --policy or --merge; empty: a preset
+  std::string preset = "untrusted";
+  bool quiet = false;
+};
+
+// What became of it. `exit_code` 0: `learnt` is there.
+struct LearnEnd {
+  int exit_code = 0;
+  std::optional<Error> error;
+  learn::Learnt learnt;
+  std::size_t runs = 0;
+  learn::Used used;
+};
+
+class LearnSession {
+ public:
+  LearnSession(const RunArgs& args, LearnOptions options, const Environment& env, Fd cancel)
+      : args_(args), options_(std::move(options)), env_(env), runs_(args, env, std::move(cancel)) {}
+
+  LearnEnd learn();
+
+ private:
+  Status prepare();
+  Status observe();
+  Status check_and_widen();
+  void tighten();
+  Status settle_limits();
+  void list_hosts();
+  bool wants_unix_sockets() const;
+
+  Policy widened(const std::vector<learn::Item>& items) const;
+  Policy with_way_out(Policy policy) const;
+  void add_rules(Policy& policy) const;
+  void settle(Policy& policy) const;
+  std::vector<learn::Item> starting_place() const;
+  bool is_reached_already(const learn::Item& item) const;
+  bool shows(const Policy& policy, const std::string& path) const;
+  learn::Setting setting(const Policy& of_run, learn::Hidden hidden) const;
+  learn::Collected seen_in(const LearnTry& tried, learn::Hidden hidden) const;
+  std::vector<learn::Item> not_given(std::vector<learn::Item> items, const Policy& policy) const;
+  std::size_t add_new(std::vector<learn::Item>& to, std::vector<learn::Item> from) const;
+  bool succeeded(const LearnTry& tried);
+  bool allowed(const Policy& policy) const;
+  void want(const std::vector<learn::Wanted>& more);
+  void say(const std::string& line) const;
+  Error failure_of(const LearnTry& tried) const;
+  std::string home() const;
+
+  const RunArgs& args_;
+  LearnOptions options_;
+  const Environment& env_;
+  LearnRuns runs_;
+  std::vector<Ceiling> ceilings_;
+  Policy parent_;
+  Policy base_;                    // parent and flags
+  Limits wide_;                    // of runs that are not about limits
+  std::optional<Plan> plan_;       // of the base
+  std::optional<LearnTry> model_;  // the observed run that succeeded
+  bool steady_ = true;             // two runs of the same say the same
+  std::vector<learn::Item> items_;
+  std::vector<learn::Item> looks_;
+  std::vector<learn::Item> untried_;
+  std::vector<learn::Wanted> wanted_;
+  learn::Used used_;
+  Limits limits_;
+  int command_code_ = 0;  // 1: the command failed
+};
+
+}  // namespace cloche::cli

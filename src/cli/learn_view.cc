@@ -1,0 +1,206 @@
+#include "cli/learn_view.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <memory>
+
+#include "base/fd.h"
+#include "learn/secret_places.h"
+#include "observe/host_look.h"
+#include "policy/check.h"
+#include "policy/env_names.h"
+#include "policy/key_value.h"
+
+namespace cloche::cli {
+namespace {
+
+using learn::Item;
+using learn::Kind;
+
+constexpr std::size_t kMostGrants = 192;
+constexpr std::size_t kMostCopies = 24;
+constexpr std::size_t kMostEntries = 65'536;  // of a directory that is counted
+constexpr int kDeepestSplit = 4;
+constexpr int kMostLinks = 40;  // as the kernel has it
+
+// The guest chose these names: looking for them must not act on anything.
+std::optional<observe::HostPath> look(const std::string& path, observe::Right right) {
+  return HostLook::of_this_host().look(path, right);
+}
+
+std::vector<std::string> link_places(const std::string& path) {
+  std::vector<std::string> out;
+  if (!look(path, observe::Right::kRead)) return out;
+  std::string done;
+  std::string rest = path;
+  for (int links = 0; links < kMostLinks && !rest.empty();) {
+    const std::size_t begin = rest.find_first_not_of('/');
+    if (begin == std::string::npos) break;
+    const std::size_t end = std::min(rest.find('/', begin), rest.size());
+    const std::string name = rest.substr(begin, end - begin);
+    rest.erase(0, end);
+    if (name == ".") continue;
+    if (name == "..") {
+      done = done.empty() ? done : done.substr(0, done.rfind('/'));
+      continue;
+    }
+    const std::string here = done + "/" + name;
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlink(here.c_str(), target.data(), target.size());
+    if (size <= 0) {
+      done = here;
+      continue;
+    }
+    ++links;
+    out.push_back(done.empty() ? "/" : done);
+    const std::string to(target.data(), static_cast<std::size_t>(size));
+    if (to.starts_with('/')) done.clear();
+    rest = to + rest;
+    if (!rest.starts_with('/')) rest.insert(0, "/");
+  }
+  return out;
+}
+
+// The guest chose the name: a device or a pipe is not even opened.
+std::string first_bytes(const std::string& path) {
+  if (!look(path, observe::Right::kRead)) return {};
+  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat st {};
+  if (!place.valid() || ::fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
+  const Fd file(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return {};
+  std::array<char, 256> bytes{};
+  const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
+  return size <= 0 ? std::string() : std::string(bytes.data(), static_cast<std::size_t>(size));
+}
+
+std::string interpreter(const std::string& path) {
+  const std::string bytes = first_bytes(path);
+  if (!bytes.starts_with("#!")) return {};
+  const std::size_t begin = bytes.find_first_not_of(" \t", 2);
+  if (begin == std::string::npos) return {};
+  const std::string name = bytes.substr(begin, bytes.find_first_of(" \t\r\n", begin) - begin);
+  return name.starts_with('/') ? name : std::string();
+}
+
+std::optional<std::vector<std::string>> names_in(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
+  if (!open) return std::nullopt;
+  std::vector<std::string> out;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (out.size() == kMostEntries) return std::nullopt;
+    out.push_back(name);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+std::optional<std::size_t> count_entries(const std::string& directory) {
+  const auto names = names_in(directory);
+  return names ? std::optional(names->size()) : std::nullopt;
+}
+
+class View {
+ public:
+  View(std::string home) : home_(std::move(home)) {}
+
+  // A place of secrets among what lies directly in it splits a directory, too.
+  bool needs_split(const std::string& directory) const {
+    if (learn::holds_secret_places(directory, home_)) return true;
+    const auto names = names_in(directory);
+    return names && std::ranges::any_of(*names, learn::is_secret_name);
+  }
+
+  void add(const std::string& path, Kind kind, int depth) {
+    struct stat st {};
+    // Grants never go through links.
+    if (::lstat(path.c_str(), &st) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) return;
+    if (learn::is_secret_place(path, home_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants)
+      return;
+    if (S_ISDIR(st.st_mode) && needs_split(path)) {
+      const auto names = depth < kDeepestSplit ? names_in(path) : std::nullopt;
+      for (const std::string& name : names ? *names : std::vector<std::string>()) {
+        add((path == "/" ? "" : path) + "/" + name, kind, depth + 1);
+      }
+      return;
+    }
+    const bool copied = kind == Kind::kChange && S_ISDIR(st.st_mode) && copies_ < kMostCopies;
+    Item item{copied ? Kind::kChange : Kind::kExec, path, {}, {}, S_ISDIR(st.st_mode)};
+    const bool known = std::ranges::any_of(items_, [&](const Item& other) {
+      return other.what == path || (other.kind != Kind::kChange && path_covers(other.what, path));
+    });
+    if (known || !learn::ungrantable(item).empty()) return;
+    if (copied) ++copies_;
+    items_.push_back(std::move(item));
+  }
+
+  std::vector<Item> take() { return std::move(items_); }
+
+ private:
+  std::string home_;
+  std::vector<Item> items_;
+  std::size_t copies_ = 0;
+};
+
+}  // namespace
+
+bool is_directory(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+learn::Host learn_host() {
+  return {look, link_places,
+          [](const std::string& path) {
+            return first_bytes(path).starts_with(
+                "\x7f"
+                "ELF");
+          },
+          interpreter, count_entries};
+}
+
+std::vector<Item> wide_view(const std::string& cwd, const std::string& home) {
+  View view(home);
+  const bool systems = !learn::ungrantable({Kind::kChange, cwd, {}, {}, true}).empty();
+  if (!systems && cwd != "/tmp" && cwd != "/work" && cwd != "/home") view.add(cwd, Kind::kChange, 0);
+  view.add(home, Kind::kExec, 0);
+  for (const char* place : {"/opt", "/srv", "/mnt", "/media"}) view.add(place, Kind::kExec, 0);
+  return view.take();
+}
+
+std::vector<Item> passable(const std::map<std::string, std::string>& env) {
+  constexpr auto kSession = std::to_array<std::string_view>(
+      {"PWD", "OLDPWD", "SHLVL", "_", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME", "MAIL", "WINDOWID", "TERM_PROGRAM"});
+  std::vector<Item> out;
+  for (const auto& [name, value] : env) {
+    const bool session = std::ranges::find(kSession, name) != kSession.end() || name.starts_with("CLOCHE_");
+    if (session || is_dangerous_env(name) || learn::is_secret_variable(name)) continue;
+    Item item{Kind::kEnv, name};
+    if (learn::ungrantable(item).empty()) out.push_back(std::move(item));
+  }
+  return out;
+}
+
+std::vector<Item> below(const std::vector<Ceiling>& ceilings, const Policy& base, const std::vector<Item>& items) {
+  std::vector<Item> out;
+  for (const Item& item : items) {
+    // One by one: whatever else is granted, a ceiling judges each entry by itself.
+    const Policy with = learn::compose(base, {item}, learn::Changes::kProposed);
+    const bool fits = check(with, {}).has_value() && std::ranges::all_of(ceilings, [&](const Ceiling& ceiling) {
+                        return enforce(with, ceiling).has_value();
+                      });
+    if (fits) out.push_back(item);
+  }
+  return out;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,27 @@
+// The host's files for `cloche learn`: what a run that is learnt from is shown, and what its steps led to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/collect.h"
+#include "learn/item.h"
+#include "policy/ceiling.h"
+
+namespace cloche::cli {
+
+learn::Host learn_host();
+bool is_directory(const std::string& path);
+
+// What the observed run is shown beyond its policy: the caller's directory, as a private copy; what lies in the home
+// directory and in the places of optional software, to be read and executed; never a place of secrets.
+std::vector<learn::Item> wide_view(const std::string& cwd, const std::string& home);
+
+// Variables that may be tried: neither dangerous nor secret-like, nor about the caller's own session.
+std::vector<learn::Item> passable(const std::map<std::string, std::string>& env);
+
+// Those of the items that every ceiling lets the policy have.
+std::vector<learn::Item> below(const std::vector<Ceiling>& ceilings, const Policy& base,
+                               const std::vector<learn::Item>& items);
+
+}  // namespace cloche::cli

@@ -1,0 +1,254 @@
+#include "learn/collect.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/units.h"
+#include "filter/watch.h"
+#include "learn/secret_places.h"
+#include "plan/landlock.h"
+#include "policy/key_value.h"
+
+namespace cloche::learn {
+namespace {
+
+namespace ll = landlock;
+using filter::Use;
+using observe::HostPath;
+using observe::Presence;
+using observe::Right;
+using observe::Sighting;
+
+constexpr std::uint64_t kChangeRights = ll::kWriteFile | ll::kMakeReg | ll::kRemoveFile;
+
+// The kernel's own trees are the cell's, whatever the host's have.
+bool is_kernels(const std::string& path) {
+  return path_covers("/proc", path) || path_covers("/sys", path) || path_covers("/dev", path);
+}
+
+constexpr const char* kSecret = "it holds secrets; --read PATH grants it";
+
+class Collector {
+ public:
+  Collector(const Setting& setting, const Host& host) : setting_(setting), host_(host) {}
+
+  void add(const Sighting& s) {
+    if (s.refused || !s.what.starts_with('/') || s.what == "/") return;
+    if (is_kernels(s.what)) return;
+    switch (s.use) {
+      case Use::kOpen:
+        return s.changes ? add_change(s) : add_read(s, out_.items, Kind::kRead);
+      case Use::kMake:
+      case Use::kChange:
+      case Use::kRemove:
+        return add_change(s);
+      case Use::kExecute:
+        return add_exec(s);
+      case Use::kLook:
+      case Use::kEnter:
+        return add_read(s, out_.looks, Kind::kRead);
+      case Use::kConnect:
+      case Use::kBind:
+      case Use::kSignal:
+        return;
+    }
+  }
+
+  Collected take() { return std::move(out_); }
+
+ private:
+  bool is_hidden(const std::string& place, const Sighting& s) const {
+    return !setting_.was_granted(place) && s.presence != Presence::kThere;
+  }
+  // The cell's own file, whatever the host may have under that name.
+  bool is_own(const std::string& place, const Sighting& s) const {
+    return !setting_.was_granted(place) && is_cells_own(place) && s.presence == Presence::kThere;
+  }
+
+  void want(const char* verb, const std::string& path, std::string reason) {
+    Wanted wanted{fmt::format("{} {}", verb, harmless(path)), std::move(reason)};
+    if (std::ranges::find(out_.wanted, wanted) == out_.wanted.end()) out_.wanted.push_back(std::move(wanted));
+  }
+
+  // False: it is not granted, and said why.
+  bool may(const char* verb, const Item& item, bool hidden) {
+    if (is_secret_place(item.what, setting_.home)) {
+      want(verb, item.what, kSecret);
+      return false;
+    }
+    const bool whole = item.kind == Kind::kChange || item.directory;
+    if (whole && holds_secret_places(item.what, setting_.home)) {
+      want(verb, item.what, "it holds places of secrets; grant what is needed in it by name");
+      return false;
+    }
+    if (hidden && setting_.hidden == Hidden::kLeave) return false;  // it did well without
+    if (const std::string reason = ungrantable(item); !reason.empty()) {
+      want(verb, item.what, reason);
+      return false;
+    }
+    return true;
+  }
+
+  void push(std::vector<Item>& list, Item item) {
+    const auto known = std::ranges::find_if(
+        list, [&](const Item& other) { return other.kind == item.kind && other.what == item.what; });
+    if (known == list.end()) {
+      list.push_back(std::move(item));
+    } else if (known->direct != item.direct) {
+      known->direct = known->what;  // more than one file of it is changed
+    }
+  }
+
+  // A name that no policy can spell is reached through its directory.
+  Item spelled(Item item) const {
+    if (item.directory || ungrantable(item).empty()) return item;
+    const std::string folder = folder_of(item.what);
+    Item instead{item.kind, folder, "for a name in it that no policy can spell", {}, true};
+    return ungrantable(instead).empty() ? instead : item;
+  }
+
+  void add_links(std::vector<Item>& list, const std::string& path, Presence presence) {
+    for (const std::string& folder : host_.link_places(path)) {
+      if (folder == "/" || (setting_.already(folder) & ll::kReadDir) != 0) continue;
+      const bool hidden = !setting_.was_granted(folder);
+      if (hidden && is_cells_own(folder) && presence == Presence::kThere) continue;
+      Item item{Kind::kRead, folder, "holds a symbolic link that is walked", {}, true};
+      if (may("read", item, hidden)) push(list, std::move(item));
+    }
+  }
+
+  void add_read(const Sighting& s, std::vector<Item>& list, Kind kind) {
+    const auto found = host_.look(s.what, Right::kRead);
+    if (!found || is_kernels(found->real) || is_own(found->real, s)) return;
+    const bool hidden = is_hidden(found->real, s);
+    const bool only_looks = &list == &out_.looks;
+    const std::uint64_t needed = found->directory ? ll::kReadDir : ll::kReadFile;
+    const std::uint64_t has = setting_.already(found->real);
+    const bool missed =
+        hidden && s.presence == Presence::kMissing;  // as files of a directory that the cell has of its own
+    const bool shown = !missed && (only_looks ? has != 0 : (has & needed) == needed);
+    if (!found->allowed && !shown) return;  // it failed, and would outside
+    const bool secret = is_secret_place(found->real, setting_.home) || is_secret_place(s.what, setting_.home);
+    if (!shown && secret) {
+      if (!only_looks) want("read", found->real, kSecret);
+      return;
+    }
+    if (missed && setting_.hidden == Hidden::kLeave) return;
+    add_links(list, s.what, s.presence);
+    if (shown) return;
+    Item item{kind, found->real, {}, {}, found->directory};
+    if (found->directory) item.note = "the directory was listed";
+    // Libraries are opened to be read and then mapped to be executed.
+    if (!found->directory && !only_looks && host_.is_program(found->real)) item.kind = Kind::kExec;
+    item = spelled(std::move(item));
+    if (may("read", item, hidden)) push(list, std::move(item));
+  }
+
+  void add_exec(const Sighting& s) {
+    const auto found = host_.look(s.what, Right::kExecute);
+    if (!found) {
+      // It may have been made by the guest; what is nowhere was one of several places that were looked into.
+      if (s.presence != Presence::kMissing) push(out_.items, {Kind::kExecWritable, "what it wrote is executed"});
+      return;
+    }
+    if (found->directory || !found->allowed || is_own(found->real, s)) return;
+    const bool hidden = is_hidden(found->real, s);
+    if (hidden && is_cells_own(found->real) && setting_.hidden == Hidden::kLeave) return;
+    add_links(out_.items, s.what, s.presence);
+    add_program(found->real, hidden);
+    // The kernel opens it by itself, so nobody tells of it.
+    const std::string interpreter = host_.interpreter(found->real);
+    if (interpreter.empty()) return;
+    if (const auto runs = host_.look(interpreter, Right::kExecute)) {
+      add_links(out_.items, interpreter, s.presence);
+      add_program(runs->real, hidden);
+    }
+  }
+
+  void add_program(const std::string& real, bool hidden) {
+    if ((setting_.already(real) & ll::kExecute) != 0) return;
+    Item item = spelled({Kind::kExec, real});
+    if (may("exec", item, hidden)) push(out_.items, std::move(item));
+  }
+
+  void add_change(const Sighting& s) {
+    const auto found = host_.look(s.what, Right::kWrite);
+    // mkdir -p makes each directory on its way, and most are there.
+    if (found && found->directory && s.use == Use::kMake) return;
+    const bool inside = found && found->directory && s.use == Use::kChange;
+    const bool itself = found && (s.use == Use::kOpen || s.use == Use::kChange);
+    std::string folder = found && itself ? (inside ? found->real : folder_of(found->real)) : folder_of(s.what);
+    auto place = host_.look(folder, Right::kWrite);
+    while (!place && folder != "/") {
+      folder = folder_of(folder);
+      place = host_.look(folder, Right::kWrite);
+    }
+    // What has only system directories above it was never going to be made.
+    if (!place || !place->directory || place->real == "/") return;
+    const bool granted = setting_.was_granted(place->real);
+    // What the guest makes in a place of the cell's own stays there and ends with it.
+    if (!granted && is_cells_own(place->real) && s.presence != Presence::kUnknown) return;
+    if (!place->allowed && !(itself && found->allowed)) return;
+    add_links(out_.items, folder, s.presence);
+    if ((setting_.already(place->real) & kChangeRights) == kChangeRights) return;
+    Item item{Kind::kChange, place->real, {}, itself ? found->real : place->real, true};
+    if (may("write", item, !granted)) push(out_.items, std::move(item));
+  }
+
+  const Setting& setting_;
+  const Host& host_;
+  Collected out_;
+};
+
+std::string host_and_port(const Connection& c) {
+  const std::string host = c.name.empty() ? c.address : c.name;
+  const bool bare = c.name.empty() && host.find(':') != std::string::npos && !host.starts_with('[');
+  return fmt::format("{}:{}", bare ? "[" + host + "]" : host, c.port);
+}
+
+}  // namespace
+
+Collected collect(const std::vector<Sighting>& seen, const Setting& setting, const Host& host) {
+  Collector collector(setting, host);
+  for (const Sighting& s : seen) collector.add(s);
+  return collector.take();
+}
+
+Collected collect_network(const NetworkUse& use) {
+  Collected out;
+  const auto once = [](auto& list, auto item) {
+    if (std::ranges::find(list, item) == list.end()) list.push_back(std::move(item));
+  };
+  for (const Connection& c : use.connections) {
+    if (c.via == Via::kSocket) {
+      if (c.verdict != Verdict::kDenied)
+        once(out.items, Item{Kind::kSocket, c.name});
+      else
+        once(out.wanted, Wanted{"connect " + harmless(c.name), c.reason});
+    } else if (c.verdict == Verdict::kDenied) {
+      const bool asks = c.port == 0 || c.via == Via::kDns;
+      const std::string what =
+          asks ? "look up " + harmless(c.name.empty() ? c.address : c.name) : "connect " + harmless(host_and_port(c));
+      once(out.wanted, Wanted{what, "--allow-net HOST:PORT lets it through"});
+    } else if (c.port != 0 && c.via != Via::kDns) {
+      once(out.items, Item{Kind::kHost, host_and_port(c)});
+    }
+  }
+  return out;
+}
+
+bool is_cells_own(const std::string& path) {
+  constexpr auto kOwn =
+      std::to_array<std::string_view>({"/tmp", "/work", "/home/guest", "/proc", "/dev", "/sys", "/run", "/var/tmp"});
+  return std::ranges::any_of(kOwn, [&](std::string_view own) { return path_covers(own, path); });
+}
+
+std::string harmless(const std::string& text) {
+  const bool plain = !text.empty() && text.size() <= 4096 &&
+                     std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  return plain ? text : shown_text(text);
+}
+
+}  // namespace cloche::learn

@@ -1,0 +1,249 @@
+#include "learn/collect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "learn/secret_places.h"
+#include "plan/landlock.h"
+#include "policy/key_value.h"
+
+namespace cloche::learn {
+namespace {
+
+using filter::Use;
+using observe::HostPath;
+using observe::Presence;
+using observe::Sighting;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kHome = "/home/me";
+
+struct Fake {
+  std::map<std::string, HostPath> files;
+  std::map<std::string, std::vector<std::string>> links;
+  std::map<std::string, std::string> interpreters;
+  std::vector<std::string> programs;
+  std::vector<std::string> granted{"/proj", "/opt"};
+
+  void file(const std::string& path) { files[path] = {path, false, false, true}; }
+  void folder(const std::string& path) { files[path] = {path, true, false, true}; }
+
+  Host host() const {
+    return {[this](const std::string& path, observe::Right) {
+              const auto found = files.find(path);
+              return found == files.end() ? std::nullopt : std::optional(found->second);
+            },
+            [this](const std::string& path) {
+              const auto found = links.find(path);
+              return found == links.end() ? std::vector<std::string>() : found->second;
+            },
+            [this](const std::string& path) { return std::ranges::find(programs, path) != programs.end(); },
+            [this](const std::string& path) {
+              const auto found = interpreters.find(path);
+              return found == interpreters.end() ? std::string() : found->second;
+            },
+            [](const std::string&) { return std::optional<std::size_t>(1); }};
+  }
+
+  Collected collect(const std::vector<Sighting>& seen, Hidden hidden = Hidden::kLeave) const {
+    Setting setting;
+    setting.home = kHome;
+    setting.hidden = hidden;
+    setting.already = [](const std::string& path) { return path_covers("/usr", path) ? landlock::kReadExec : 0; };
+    setting.was_granted = [this](const std::string& path) {
+      return std::ranges::any_of(granted, [&](const std::string& grant) { return path_covers(grant, path); });
+    };
+    return learn::collect(seen, setting, host());
+  }
+};
+
+Sighting sighting(Use use, const std::string& path, Presence presence = Presence::kThere) {
+  Sighting out;
+  out.use = use;
+  out.what = path;
+  out.presence = presence;
+  out.count = 1;
+  return out;
+}
+
+Sighting writing(const std::string& path, Presence presence = Presence::kThere) {
+  Sighting out = sighting(Use::kOpen, path, presence);
+  out.changes = true;
+  return out;
+}
+
+TEST(Collect, TakesWhatWasReadAndNotWhatEveryCellShows) {
+  Fake fake;
+  fake.file("/proj/a");
+  fake.file("/usr/bin/cat");
+  const Collected got = fake.collect({sighting(Use::kExecute, "/usr/bin/cat"), sighting(Use::kOpen, "/proj/a")});
+  EXPECT_THAT(got.items, ElementsAre(Item{Kind::kRead, "/proj/a"}));
+}
+
+TEST(Collect, TakesALookForALookOnly) {
+  Fake fake;
+  fake.file("/proj/a");
+  const Collected got = fake.collect({sighting(Use::kLook, "/proj/a")});
+  EXPECT_THAT(got.items, IsEmpty());
+  EXPECT_THAT(got.looks, ElementsAre(Item{Kind::kRead, "/proj/a"}));
+}
+
+TEST(Collect, GoesByTheRealPathAndGrantsWhereLinksLie) {
+  Fake fake;
+  fake.files["/opt/way"] = {"/proj/a", false, false, true};
+  fake.links["/opt/way"] = {"/opt/links"};
+  const Collected got = fake.collect({sighting(Use::kOpen, "/opt/way")});
+  ASSERT_THAT(got.items, SizeIs(2));
+  EXPECT_EQ(got.items[0].what, "/opt/links");
+  EXPECT_TRUE(got.items[0].directory);
+  EXPECT_EQ(got.items[1].what, "/proj/a");
+}
+
+TEST(Collect, NeverGrantsAPlaceOfSecretsAndSaysSo) {
+  Fake fake;
+  fake.file("/home/me/.ssh/id_rsa");
+  fake.file("/etc/shadow");
+  fake.folder("/home/me");
+  for (const Hidden hidden : {Hidden::kLeave, Hidden::kGrant}) {
+    const Collected got = fake.collect(
+        {sighting(Use::kOpen, "/home/me/.ssh/id_rsa", Presence::kMissing),
+         sighting(Use::kOpen, "/etc/shadow", Presence::kMissing), sighting(Use::kOpen, "/home/me", Presence::kMissing),
+         writing("/home/me/new", Presence::kMissing)},
+        hidden);
+    EXPECT_THAT(got.items, IsEmpty());
+    EXPECT_GE(got.wanted.size(), 2U);
+    EXPECT_EQ(got.wanted[0].what, "read /home/me/.ssh/id_rsa");
+  }
+}
+
+TEST(Collect, ALinkMakesNoSecretLess) {
+  Fake fake;
+  fake.files["/home/me/.ssh/config"] = {"/opt/moved/config", false, false, true};
+  fake.files["/opt/harmless"] = {"/home/me/.aws/credentials", false, false, true};
+  fake.files["/opt/device"] = {"/dev/watchdog", false, false, true};
+  const Collected got = fake.collect({sighting(Use::kOpen, "/home/me/.ssh/config"),
+                                      sighting(Use::kOpen, "/opt/harmless"), sighting(Use::kOpen, "/opt/device")},
+                                     Hidden::kGrant);
+  EXPECT_THAT(got.items, IsEmpty());
+  EXPECT_THAT(got.wanted, SizeIs(2));
+}
+
+TEST(Collect, LeavesWhatWasNotShownUnlessTheRunFailed) {
+  Fake fake;
+  fake.file("/srv/config");
+  const std::vector<Sighting> seen{sighting(Use::kOpen, "/srv/config", Presence::kMissing)};
+  EXPECT_THAT(fake.collect(seen, Hidden::kLeave).items, IsEmpty());
+  EXPECT_THAT(fake.collect(seen, Hidden::kGrant).items, ElementsAre(Item{Kind::kRead, "/srv/config"}));
+}
+
+TEST(Collect, LeavesTheCellsOwnFiles) {
+  Fake fake;
+  fake.file("/tmp/x");
+  fake.folder("/tmp");
+  const Collected got =
+      fake.collect({sighting(Use::kOpen, "/tmp/x"), writing("/tmp/y"), sighting(Use::kOpen, "/proc/self/maps")});
+  EXPECT_THAT(got.items, IsEmpty());
+}
+
+TEST(Collect, TakesTheNearestDirectoryForAChange) {
+  Fake fake;
+  fake.folder("/proj");
+  fake.folder("/proj/out");
+  fake.file("/proj/out/log");
+  const Collected got = fake.collect({writing("/proj/out/deep/er/new", Presence::kMissing), writing("/proj/out/log")});
+  ASSERT_THAT(got.items, SizeIs(1));
+  EXPECT_EQ(got.items[0].kind, Kind::kChange);
+  EXPECT_EQ(got.items[0].what, "/proj/out");
+}
+
+TEST(Collect, ADirectoryThatIsThereIsNotMade) {
+  Fake fake;
+  fake.folder("/proj");
+  fake.folder("/proj/out");
+  const Collected got =
+      fake.collect({sighting(Use::kMake, "/proj/out"), sighting(Use::kMake, "/proj/out/new", Presence::kMissing)});
+  ASSERT_THAT(got.items, SizeIs(1));
+  EXPECT_EQ(got.items[0].what, "/proj/out");
+}
+
+TEST(Collect, NamesTheOneFileThatIsWrittenOrTheirDirectory) {
+  Fake fake;
+  fake.folder("/proj/out");
+  fake.file("/proj/out/log");
+  fake.file("/proj/out/other");
+  EXPECT_EQ(fake.collect({writing("/proj/out/log")}).items.at(0).direct, "/proj/out/log");
+  EXPECT_EQ(fake.collect({writing("/proj/out/log"), writing("/proj/out/other")}).items.at(0).direct, "/proj/out");
+  EXPECT_EQ(fake.collect({writing("/proj/out/new", Presence::kMissing)}).items.at(0).direct, "/proj/out");
+}
+
+TEST(Collect, ExecutesLibrariesProgramsAndTheirInterpreters) {
+  Fake fake;
+  fake.file("/opt/lib/x.so");
+  fake.file("/opt/tool");
+  fake.file("/opt/bin/lua");
+  fake.programs = {"/opt/lib/x.so"};
+  fake.interpreters["/opt/tool"] = "/opt/bin/lua";
+  const Collected got = fake.collect({sighting(Use::kOpen, "/opt/lib/x.so"), sighting(Use::kExecute, "/opt/tool")});
+  EXPECT_THAT(got.items, ElementsAre(Item{Kind::kExec, "/opt/lib/x.so"}, Item{Kind::kExec, "/opt/tool"},
+                                     Item{Kind::kExec, "/opt/bin/lua"}));
+}
+
+TEST(Collect, TakesTheDirectoryForANameThatNoPolicyCanSpell) {
+  Fake fake;
+  fake.file("/proj/data/a\nb");
+  fake.file("/proj/data/\xff");
+  const Collected got =
+      fake.collect({sighting(Use::kOpen, "/proj/data/a\nb"), sighting(Use::kOpen, "/proj/data/\xff")});
+  ASSERT_THAT(got.items, SizeIs(1));
+  EXPECT_EQ(got.items[0].what, "/proj/data");
+}
+
+TEST(Collect, TakesHostsThatWereReachedAndListsOthers) {
+  NetworkUse use;
+  use.connections.resize(4);
+  use.connections[0].name = "api.example.org";
+  use.connections[0].port = 443;
+  use.connections[1] = use.connections[0];
+  use.connections[2] = use.connections[0];
+  use.connections[2].name = "evil.example.org";
+  use.connections[2].verdict = Verdict::kDenied;
+  use.connections[3].via = Via::kDns;
+  use.connections[3].name = "api.example.org";
+  use.connections[3].port = 53;
+  const Collected got = collect_network(use);
+  EXPECT_THAT(got.items, ElementsAre(Item{Kind::kHost, "api.example.org:443"}));
+  ASSERT_THAT(got.wanted, SizeIs(1));
+  EXPECT_EQ(got.wanted[0].what, "connect evil.example.org:443");
+}
+
+TEST(SecretPlaces, AreKnownByPlaceAndByName) {
+  for (const char* path :
+       {"/home/me/.ssh", "/home/me/.aws/credentials", "/home/you/.gnupg/x", "/etc/shadow",
+        "/home/me/.config/google-chrome/Default", "/srv/backup/.kube/config", "/root/.docker/config.json"}) {
+    EXPECT_TRUE(is_secret_place(path, kHome)) << path;
+  }
+  for (const char* path : {"/home/me/.config/app", "/home/me/src/ssh", "/etc/hosts", "/proj/.sshx"}) {
+    EXPECT_FALSE(is_secret_place(path, kHome)) << path;
+  }
+  for (const char* path : {"/", "/home", "/home/me", "/etc", "/home/me/.config", "/var/lib"}) {
+    EXPECT_TRUE(holds_secret_places(path, kHome)) << path;
+  }
+  EXPECT_FALSE(holds_secret_places("/home/me/src", kHome));
+}
+
+TEST(SecretPlaces, KnowSecretVariables) {
+  for (const char* name :
+       {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "MYAPIKEY", "api_key", "GH_PAT", "PGPASSWORD"}) {
+    EXPECT_TRUE(is_secret_variable(name)) << name;
+  }
+  for (const char* name : {"PATH", "HOME", "KEYBOARD", "COLOUR", "LANG", "PATTERN", "MONKEY"}) {
+    EXPECT_FALSE(is_secret_variable(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace cloche::learn

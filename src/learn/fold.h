@@ -1,0 +1,21 @@
+// Folding: many files of one directory become the directory, where that does not widen much.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "learn/item.h"
+
+namespace cloche::learn {
+
+inline constexpr std::size_t kFewestToFold = 4;
+
+// `entries` counts what a directory has; nothing: it cannot be told, so it stays as it is. Never becomes the home
+// directory, one above it, one of secrets, or one right below the root. What lies in a directory that is an item for
+// another reason stays beside it: it may be all that is needed.
+using CountEntries = std::function<std::optional<std::size_t>(const std::string& directory)>;
+std::vector<Item> fold(std::vector<Item> items, const CountEntries& entries, const std::string& home);
+
+}  // namespace cloche::learn

@@ -1,0 +1,57 @@
+// Item: one thing that a command was seen to need, and that a policy can grant or leave out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/policy.h"
+
+namespace cloche::learn {
+
+enum class Kind : std::uint8_t {
+  kRead,
+  kExec,
+  kChange,        // a directory in which files are made, changed or removed
+  kExecWritable,  // the guest executes what it wrote
+  kCwd,
+  kEnv,
+  kHost,    // "api.example.org:443"
+  kSocket,  // path
+};
+std::string_view to_string(Kind);  // the policy's key: "files.read", "env.pass"
+
+struct Item {
+  Kind kind{};
+  std::string what;
+  std::string note = {};    // for the comment beside it: how much it widens
+  std::string direct = {};  // kChange: what files.write would name, which may be one file
+  bool directory = false;   // kRead, kExec: whatever lies in it is granted, too
+  bool operator==(const Item&) const = default;
+};
+
+// Something that was tried and is not granted.
+struct Wanted {
+  std::string what;    // "read /home/me/.ssh/id_rsa"
+  std::string reason;  // why not
+  bool operator==(const Wanted&) const = default;
+};
+
+// Where changes go.
+enum class Changes : std::uint8_t {
+  kProposed,  // workspaces: `cloche apply` writes them
+  kDirect,    // files.write
+};
+
+// The policy with the items in it. Whatever one of them covers is left out.
+Policy compose(const Policy& base, const std::vector<Item>& items, Changes changes);
+// The same for a trial: nothing of it reaches the host's files, whatever the base grants. `is_directory` tells of
+// paths that files.write names.
+Policy without_writes(Policy policy, bool (*is_directory)(const std::string&));
+
+// Why no policy may grant it; empty: one may.
+std::string ungrantable(const Item& item);
+
+std::string folder_of(const std::string& path);
+
+}  // namespace cloche::learn

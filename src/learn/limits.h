@@ -1,0 +1,25 @@
+// Limits from what a run used, with head-room: the next run is never quite the same.
+#pragma once
+
+#include <cstdint>
+
+#include "policy/policy.h"
+#include "report/report.h"
+
+namespace cloche::learn {
+
+struct Used {
+  Usage usage;
+  Bytes disk{0};
+  std::uint64_t inodes = 0;
+};
+
+// The larger of each.
+Used most(const Used& a, const Used& b);
+
+// What was not measured stays as the base has it.
+Limits limits_for(const Used& used, const Limits& base);
+// The base's, but for those that the run went beyond.
+Limits raised_limits(const Used& used, const Limits& base);
+
+}  // namespace cloche::learn

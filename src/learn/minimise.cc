@@ -1,0 +1,90 @@
+#include "learn/minimise.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace cloche::learn {
+namespace {
+
+// Which turn of the strategy. What lets a guest do more comes first: what it covers is there still, and takes its
+// place.
+int turn_of(const Item& item) {
+  switch (item.kind) {
+    case Kind::kCwd:
+      return 0;
+    case Kind::kEnv:
+      return 1;
+    case Kind::kExecWritable:
+      return 2;
+    case Kind::kRead:
+    case Kind::kExec:
+      return item.directory ? 4 : 5;
+    case Kind::kChange:
+      return 3;
+    case Kind::kHost:
+    case Kind::kSocket:
+      break;
+  }
+  return 6;
+}
+
+class Reduction {
+ public:
+  Reduction(const std::vector<Item>& items, const Trials& trials)
+      : items_(items), trials_(trials), in_(items.size(), true) {}
+
+  enum class Whole : std::uint8_t { kUnknown, kFails };  // without the whole set
+
+  void reduce(std::span<const std::size_t> set, Whole whole = Whole::kUnknown) {
+    if (set.empty()) return;
+    if (whole == Whole::kUnknown) {
+      if (!trials_.may_try()) {
+        for (const std::size_t at : set) untried_.push_back(items_[at]);
+        return;
+      }
+      for (const std::size_t at : set) in_[at] = false;
+      if (trials_.succeeds(kept())) return;
+      for (const std::size_t at : set) in_[at] = true;
+    }
+    if (set.size() == 1) return;
+    const std::span<const std::size_t> first = set.first(set.size() / 2);
+    reduce(first);
+    // With all of the first half out, the second one is the set that failed.
+    const bool all_out = std::ranges::none_of(first, [&](std::size_t at) { return in_[at]; });
+    reduce(set.subspan(set.size() / 2), all_out ? Whole::kFails : Whole::kUnknown);
+  }
+
+  std::vector<Item> kept() const {
+    std::vector<Item> out;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (in_[i]) out.push_back(items_[i]);
+    }
+    return out;
+  }
+  std::vector<Item> untried() { return std::move(untried_); }
+
+ private:
+  const std::vector<Item>& items_;
+  const Trials& trials_;
+  std::vector<bool> in_;
+  std::vector<Item> untried_;
+};
+
+}  // namespace
+
+Minimised minimise(const std::vector<Item>& items, const std::function<bool(const Item&)>& settled,
+                   const Trials& trials) {
+  constexpr int kTurns = 7;
+  Reduction reduction(items, trials);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::vector<std::size_t> set;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (turn_of(items[i]) == turn && !settled(items[i])) set.push_back(i);
+    }
+    reduction.reduce(set);
+  }
+  return {reduction.kept(), reduction.untried()};
+}
+
+}  // namespace cloche::learn

@@ -1,0 +1,136 @@
+#include "learn/minimise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "learn/fold.h"
+
+namespace cloche::learn {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+std::vector<Item> files(std::size_t count) {
+  std::vector<Item> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back({Kind::kRead, "/p/" + std::to_string(i)});
+  return out;
+}
+
+bool nothing(const Item&) { return false; }
+
+bool contains(const std::vector<Item>& items, const std::vector<Item>& all) {
+  return std::ranges::all_of(all, [&](const Item& one) { return std::ranges::find(items, one) != items.end(); });
+}
+
+TEST(Minimise, KeepsExactlyWhatIsNeeded) {
+  const std::vector<Item> items = files(40);
+  const std::vector<Item> needed{items[0], items[17], items[18], items[39]};
+  std::size_t tries = 0;
+  const Minimised got = minimise(items, nothing,
+                                 {[&](const std::vector<Item>& with) {
+                                    ++tries;
+                                    return contains(with, needed);
+                                  },
+                                  [] { return true; }});
+  EXPECT_THAT(got.kept, UnorderedElementsAre(needed[0], needed[1], needed[2], needed[3]));
+  EXPECT_THAT(got.untried, IsEmpty());
+  EXPECT_LT(tries, items.size());
+}
+
+TEST(Minimise, TriesEachThingThatItKeepsByItself) {
+  const std::vector<Item> items = files(5);
+  const Minimised got =
+      minimise(items, nothing, {[&](const std::vector<Item>& with) { return with.size() == 5; }, [] { return true; }});
+  EXPECT_THAT(got.kept, SizeIs(5));
+}
+
+TEST(Minimise, LeavesOutAllThatIsNeedless) {
+  std::vector<Item> items = files(3);
+  items.push_back({Kind::kEnv, "A"});
+  items.push_back({Kind::kChange, "/out"});
+  const Minimised got = minimise(items, nothing, {[](const std::vector<Item>&) { return true; }, [] { return true; }});
+  EXPECT_THAT(got.kept, IsEmpty());
+}
+
+TEST(Minimise, TakesTheLeastThatServes) {
+  const Item file{Kind::kRead, "/p/a"};
+  const std::vector<Item> items{file, {Kind::kRead, "/p", {}, {}, true}, {Kind::kChange, "/p", {}, {}, true}};
+  // Each of them shows the file.
+  const Minimised got =
+      minimise(items, nothing, {[](const std::vector<Item>& with) { return !with.empty(); }, [] { return true; }});
+  EXPECT_THAT(got.kept, ElementsAre(file));
+}
+
+TEST(Minimise, SaysWhatItDidNotTry) {
+  const std::vector<Item> items = files(8);
+  std::size_t tries = 0;
+  const Minimised got = minimise(items, nothing,
+                                 {[&](const std::vector<Item>& with) {
+                                    ++tries;
+                                    return contains(with, {items[7]});
+                                  },
+                                  [&] { return tries < 2; }});
+  EXPECT_EQ(tries, 2U);
+  // The whole set and its first half were tried; of the second one nothing more.
+  EXPECT_THAT(got.kept, SizeIs(4));
+  EXPECT_THAT(got.untried, SizeIs(4));
+}
+
+TEST(Minimise, LeavesWhatIsSettled) {
+  const std::vector<Item> items{{Kind::kChange, "/tmp/out"}};
+  const Minimised got = minimise(items, [](const Item&) { return true; },
+                                 {[](const std::vector<Item>&) { return true; }, [] { return true; }});
+  EXPECT_THAT(got.kept, SizeIs(1));
+  EXPECT_THAT(got.untried, IsEmpty());
+}
+
+constexpr const char* kHome = "/home/me";
+
+std::optional<std::size_t> ten(const std::string&) { return 10; }
+
+std::vector<Item> in(const std::string& folder, std::size_t count) {
+  std::vector<Item> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back({Kind::kRead, folder + "/" + std::to_string(i)});
+  return out;
+}
+
+TEST(Fold, TakesADirectoryOfWhichHalfIsUsedAndSaysHowMuch) {
+  EXPECT_THAT(fold(in("/srv/data", 5), ten, kHome),
+              ElementsAre(Item{Kind::kRead, "/srv/data", "5 of 10 entries in it were read", {}, true}));
+  EXPECT_THAT(fold(in("/srv/data", 4), ten, kHome), SizeIs(4));
+  EXPECT_THAT(fold(
+                  in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kHome),
+              SizeIs(3));
+  EXPECT_THAT(fold(
+                  in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kHome),
+              SizeIs(9));
+}
+
+TEST(Fold, NeverTakesHomeOrRootOrAPlaceOfSecrets) {
+  for (const char* folder : {"/home/me", "/home", "/srv", "/home/me/.config", "/home/me/.ssh", "/etc", "/root"}) {
+    EXPECT_THAT(fold(in(folder, 8), ten, kHome), SizeIs(8)) << folder;
+  }
+}
+
+TEST(Fold, LeavesFilesBesideADirectoryThatWasListed) {
+  std::vector<Item> items = in("/srv/data", 2);
+  items.push_back({Kind::kRead, "/srv/data", "the directory was listed", {}, true});
+  EXPECT_THAT(fold(items, ten, kHome), SizeIs(3));
+}
+
+TEST(Fold, KeepsReadingAndExecutingApart) {
+  std::vector<Item> items = in("/srv/data", 3);
+  for (Item& item : in("/srv/data", 3)) {
+    item.kind = Kind::kExec;
+    items.push_back(item);
+  }
+  EXPECT_THAT(fold(items, ten, kHome), SizeIs(6));
+}
+
+}  // namespace
+}  // namespace cloche::learn

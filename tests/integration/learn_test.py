@@ -1,0 +1,267 @@
+"""`cloche learn`: the smallest policy that lets a command succeed (X5)."""
+import json
+import os
+import socket
+import subprocess
+import threading
+
+from cell import CLOCHE
+from learn_case import LIMITS, LearnCase, without_each_grant
+
+
+class Learn(LearnCase):
+    def learnt(self, *words):
+        policy = self.path("learnt.toml")
+        done = self.learn("--output", policy, "--force", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(policy, encoding="utf-8") as file:
+            return policy, file.read(), done
+
+    def test_X5_the_policy_suffices_and_each_grant_is_needed(self):
+        before = self.seen()
+        policy, text, _ = self.learnt("--", "sh", "job.sh")
+        after = self.seen()
+        after.pop("learnt.toml")
+        before.pop("."), after.pop(".")  # the policy was written beside the project
+        self.assertEqual(before, after)
+        self.assertFalse(os.path.exists(self.project + "/out/result"))
+        ran = self.run_with(policy, "sh", "job.sh")
+        self.assertEqual((ran.returncode, ran.stdout), (0, "data/one\ndata/two\ndata/three\na\nb\nc\nhelper\n"), ran.stderr)
+        grants = list(without_each_grant(text))
+        # job.sh, three files, a directory; the helper; out; two variables; cwd
+        self.assertEqual(len(grants), 10, text)
+        for grant, less in grants:
+            with self.subTest(without=grant):
+                ran = self.run_with(self.path("less.toml", less), "sh", "job.sh")
+                self.assertNotEqual(ran.returncode, 0, less)
+
+    def test_X5_secrets_and_hosts_are_listed_and_not_granted(self):
+        code = "cat ~/.ssh/id_rsa; env; python3 -c 'import socket; socket.getaddrinfo(\"canary.example.org\", 443)'; true"
+        done = self.learn("--json", "--env", "HOME=" + self.path("home"), "--", "sh", "-c", code)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        facts = json.loads(done.stdout)
+        wanted = [one["what"] for one in facts["wanted"]]
+        self.assertIn("read " + self.path("home/.ssh/id_rsa"), wanted)
+        self.assertTrue(any("canary.example.org" in what for what in wanted), wanted)
+        self.assertIn("id_rsa", done.stderr)
+        rules = "".join(line for line in facts["policy"].splitlines(True) if not line.startswith("#"))
+        for word in (".ssh", "canary", "API_TOKEN", "[net]"):
+            self.assertNotIn(word, rules)
+
+    def test_X5_nothing_of_a_secret_reaches_the_command(self):
+        code = "cat ~/.ssh/id_rsa >&2; cat $HOME/.ssh/* >&2; env >&2; exit 9"
+        done = self.learn("--env", "HOME=" + self.path("home"), "--", "sh", "-c", code)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("COLOUR=blue", done.stderr)
+        self.assertNotIn("CANARY", done.stdout + done.stderr)
+
+    def test_X5_in_the_home_directory_what_is_no_secret_is_there(self):
+        self.project = self.path("home")
+        self.path("home/note", "a note\n")
+        policy, text, _ = self.learnt("--", "sh", "-c", "cat note; ls .ssh; cat .ssh/id_rsa; true")
+        self.assertEqual(self.run_with(policy, "cat", "note").stdout, "a note\n", text)
+        self.assertNotIn(".ssh", "".join(line for line in text.splitlines(True) if not line.startswith("#")))
+        self.assertIn(".ssh/id_rsa: it holds secrets", text)
+
+    def test_X5_what_the_base_may_write_is_a_copy_while_it_is_learnt_from(self):
+        base = self.path("base.toml", f'version = 1\nextends = "untrusted"\n[files]\nwrite = ["{self.project}/out"]\n')
+        _, text, _ = self.learnt("--policy", base, "--", "sh", "-c", f"echo x > {self.project}/out/y; cat {self.project}/out/y")
+        self.assertEqual(os.listdir(self.project + "/out"), [])
+        self.assertNotIn("workspace", text)
+        self.assertIn(f'extends = "{base}"', text)
+
+    def test_X5_what_is_written_is_not_left_to_a_place_of_the_cells_own(self):
+        # Without the grant a cell would have all of this in its own /tmp, and lose it.
+        deep = self.project + "/out/deep"
+        _, text, _ = self.learnt("--", "sh", "-c", f"mkdir -p {deep} && echo x > {deep}/new")
+        self.assertIn(f'path = [\n  "{self.project}/out",\n]', text)
+
+    def test_X5_where_a_command_starts_is_learnt_if_it_matters(self):
+        policy, text, _ = self.learnt("--", "pwd")
+        self.assertEqual(self.run_with(policy, "pwd").stdout, self.project + "\n", text)
+        _, text, _ = self.learnt("--", "true")
+        self.assertNotIn("cwd", text)
+
+    def test_X5_files_of_etc_are_found(self):
+        _, text, _ = self.learnt("--", "cat", "/etc/debian_version")
+        self.assertIn('read = [\n  "/etc/debian_version",\n]', text)
+
+    def test_X5_what_it_wrote_and_executes_takes_a_word(self):
+        _, text, _ = self.learnt("--", "sh", "-c", "cp /bin/true out/t && out/t")
+        self.assertIn("exec_writable = true", text)
+        _, text, _ = self.learnt("--", "sh", "-c", "cp /bin/true out/t && true")
+        self.assertNotIn("exec_writable", text)
+
+    def test_X5_a_command_that_never_says_the_same_is_judged_by_its_code(self):
+        _, text, done = self.learnt("--", "sh", "-c", "date +%N; cat data/one")
+        self.assertIn("does not write the same twice", done.stderr)
+        self.assertIn("data/one", text)
+
+    def test_X5_a_secret_that_is_named_is_granted(self):
+        secret = self.path("home/.ssh/id_rsa")
+        _, text, _ = self.learnt("--read", secret, "--", "cat", secret)
+        self.assertIn(secret, text)
+
+    def test_X5_a_command_that_fails_leaves_nothing(self):
+        policy = self.path("none.toml")
+        done = self.learn("--output", policy, "--", "sh", "-c", "echo why >&2; exit 7")
+        self.assertEqual((done.returncode, os.path.exists(policy)), (1, False))
+        self.assertIn("exit code 7", done.stderr)
+        self.assertNotIn("again", done.stderr)  # there was nothing more to give
+        self.assertIn("why", done.stderr)
+        _, text, _ = self.learnt("--any-exit", "--", "sh", "-c", "cat data/one; exit 7")
+        self.assertIn("data/one", text)
+
+    def test_X5_a_ceiling_holds(self):
+        ceiling = self.path("ceiling.toml", f'version = 1\n[files]\nread = ["{self.path("tools")}"]\nexec = []\n'
+                            f'[workspace]\npath = []\n')
+        check = self.do("policy", "check", "untrusted", "--ceiling", ceiling)
+        self.assertEqual(check.returncode, 0, check.stderr)
+        done = self.learn("--ceiling", ceiling, "--", "cat", self.project + "/data/one")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        _, text, _ = self.learnt("--ceiling", ceiling, "--", "cat", self.path("tools/other"))
+        self.assertIn("tools/other", text)
+
+    def test_X5_links_are_granted_where_they_lie_and_where_they_lead(self):
+        os.makedirs(self.path("links"))
+        os.symlink(self.project + "/data/one", self.path("links/way"))
+        policy, text, _ = self.learnt("--", "cat", self.path("links/way"))
+        self.assertIn(f'"{self.path("links")}",  # holds a symbolic link', text)
+        self.assertIn(f'"{self.project}/data/one"', text)
+        self.assertEqual(self.run_with(policy, "cat", self.path("links/way")).stdout, "data/one\n")
+
+    def test_X5_many_files_become_their_directory_and_it_says_so(self):
+        _, text, _ = self.learnt("--", "sh", "-c", "cat data/one data/two data/three data/four data/five")
+        self.assertIn(f'"{self.project}/data",  # 5 of 7 entries in it were read', text)
+
+    def test_X5_a_file_will_do_where_its_directory_was_listed_in_passing(self):
+        self.path("project/mod.py", "word = 'said'")
+        _, text, _ = self.learnt("--env", "PYTHONDONTWRITEBYTECODE=1", "--", "python3", "-c", "import mod; print(mod.word)")
+        self.assertIn(f'read = [\n  "{self.project}/mod.py",\n]', text)
+
+    def test_X5_hostile_names_make_a_policy_all_the_same(self):
+        names = ['qu"ote', "back\\slash", "sp ace # [x] = ''", "\u202eeman"]
+        for name in names:
+            self.path("project/" + name, "odd\n")
+        self.path("project/new\nline = true", "odd\n")
+        policy, text, _ = self.learnt("--", "cat", *names)
+        self.assertEqual(self.run_with(policy, "cat", *names).stdout, "odd\n" * 4, text)
+        # No policy can spell this one, so its directory is granted, and the comment stays a comment.
+        policy, text, _ = self.learnt("--", "cat", "new\nline = true")
+        self.assertIn("no policy can spell", text)
+        self.assertEqual(self.run_with(policy, "cat", "new\nline = true").stdout, "odd\n", text)
+
+    def test_X5_direct_names_what_is_written(self):
+        self.path("project/out/log", "")
+        _, text, _ = self.learnt("--direct", "--", "sh", "-c", "echo x >> out/log")
+        self.assertIn(f'write = [\n  "{self.project}/out/log",\n]', text)
+        self.assertEqual(os.path.getsize(self.project + "/out/log"), 0)
+
+    def test_X5_a_script_and_standard_input(self):
+        self.path("project/read.py", "print(open('data/one').read(), end='')")
+        _, text, _ = self.learnt("read.py")
+        self.assertIn("data/one", text)
+        done = self.learn("--lang", "python", "-", stdin="print(open('data/two').read(), end='')")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("data/two", done.stdout)
+
+    def test_X5_what_was_not_tried_is_said(self):
+        _, text, done = self.learnt("--tries", "0", "--", "sh", "job.sh")
+        self.assertIn("Wider than needed, perhaps", text)
+        self.assertIn("may not be needed", done.stderr)
+
+    def test_words_that_are_wrong(self):
+        there = self.path("there.toml", "mine")
+        for words in (["--output", there, "--", "true"], ["--merge", there, "--output", "x", "--", "true"],
+                      ["--tries", "many", "--", "true"], ["--tries", "", "--", "true"], []):
+            with self.subTest(words=words):
+                done = self.learn(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+        with open(there, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+
+
+class Sockets(LearnCase):
+    TALK = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(2).decode())"
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.service = socket.socket(socket.AF_UNIX)
+        self.service.bind(self.path("s.sock"))
+        self.service.listen(64)
+        self.addCleanup(self.service.close)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                with self.service.accept()[0] as one:
+                    one.sendall(b"hi")
+            except OSError:
+                return
+
+    def test_X5_a_socket_that_was_reached(self):
+        words = ("--", "python3", "-c", self.TALK, self.path("s.sock"))
+        done = self.learn("--socket", self.folder + "/*.sock", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f'allow = ["{self.path("s.sock")}"]', done.stdout)
+        ran = self.run_with(self.path("p.toml", done.stdout), *words[1:])
+        self.assertEqual(ran.stdout, "hi\n", ran.stderr)
+        self.assertEqual(self.learn(*words).returncode, 1)
+
+
+class Merge(LearnCase):
+    def setUp(self):
+        super().setUp()
+        self.mine = self.path("mine.toml", '# mine\nversion = 1 # one\nextends = "untrusted"\n\n[files] # what it sees\n'
+                              f'read = [\n  "{self.project}/data/one", # first\n  "{self.project}/job.sh" # last\n]\n')
+        os.chmod(self.mine, 0o640)
+
+    def text(self):
+        with open(self.mine, encoding="utf-8") as file:
+            return file.read()
+
+    def test_X5_merge_shows_asks_and_keeps_what_is_there(self):
+        before = self.text()
+        for answer in ("", "n\n", "maybe\n"):
+            done = self.learn("--merge", self.mine, "--", "sh", "job.sh", stdin=answer)
+            self.assertEqual((done.returncode, self.text()), (1, before), done.stderr)
+        self.assertIn(f'+  "{self.project}/names",', done.stdout)
+        done = self.learn("--merge", self.mine, "--", "sh", "job.sh", stdin="y\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = self.text()
+        for kept in ("# mine\n", "version = 1 # one\n", "[files] # what it sees\n", "# first\n", "# last\n"):
+            self.assertIn(kept, after)
+        self.assertEqual(os.stat(self.mine).st_mode & 0o777, 0o640)
+        patched = self.path("patched.toml", before)
+        subprocess.run(["patch", "-s", patched], input=done.stdout, text=True, check=True, timeout=20)
+        with open(patched, encoding="utf-8") as file:
+            self.assertEqual(file.read(), after)
+        ran = self.run_with(self.mine, "sh", "job.sh")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        done = self.learn("--merge", self.mine, "--", "sh", "job.sh")
+        self.assertEqual((done.returncode, done.stdout, self.text()), (0, "", after), done.stderr)
+        self.assertIn("grants all that the command needs", done.stderr)
+
+    def test_X5_merge_with_yes(self):
+        done = self.learn("--merge", self.mine, "--yes", "--quiet", "--", "sh", "job.sh")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("COLOUR", self.text())
+
+    def test_X5_merge_of_a_command_that_fails_changes_nothing(self):
+        before = self.text()
+        done = self.learn("--merge", self.mine, "--yes", "--", "false")
+        self.assertEqual((done.returncode, self.text()), (1, before))
+
+
+class Killed(LearnCase):
+    def test_X5_an_interrupt_ends_it_and_nothing_is_written(self):
+        policy = self.path("none.toml")
+        with subprocess.Popen([CLOCHE, "learn", *LIMITS, "--output", policy, "--", "sh", "-c", "cat data/one; sleep 60"],
+                              cwd=self.project, env=self.env, stderr=subprocess.PIPE, text=True) as process:
+            process.stderr.readline()  # it has begun
+            process.terminate()
+            process.stderr.read()
+            self.assertEqual(process.wait(timeout=30), 130)
+        self.assertFalse(os.path.exists(policy))
