@@ -22,7 +22,9 @@ const std::vector<std::string>& args_on(const Case& c, Cellar cellar) {
 
 class HeldTest : public testing::Test {
  public:
-  HeldTest(const Case& c, Lane lane, Cellar cellar) : case_(c), lane_(lane), cellar_(cellar) {}
+  // `watched`: as every run is unless its policy says otherwise; without it the filter is another program.
+  HeldTest(const Case& c, Lane lane, Cellar cellar, bool watched)
+      : case_(c), lane_(lane), cellar_(cellar), watched_(watched) {}
   void TestBody() override {
     if (!case_.root_bait.empty() && !lane_possible(Lane::kRoot)) {
       GTEST_SKIP() << "fact missing: only root can lay out " << case_.root_bait;
@@ -30,7 +32,9 @@ class HeldTest : public testing::Test {
     const Stage stage(lane_);
     ASSERT_EQ(stage.problem(), "");
     ASSERT_TRUE(stage.has("cloche")) << "cloche is not built";
-    const auto command = stage.cloche_run(cellar_, case_.options, case_.victim, args_on(case_, cellar_));
+    std::vector<std::string> options = case_.options;
+    if (!watched_) options.insert(options.end(), {"--observe", "off"});
+    const auto command = stage.cloche_run(cellar_, options, case_.victim, args_on(case_, cellar_));
     const std::string before = state_of(stage.tree());
     Running running = Running::start(stage.among_bait(case_.bait, command), stage.environment());
     if (case_.liveness) {
@@ -57,6 +61,7 @@ class HeldTest : public testing::Test {
   const Case& case_;
   Lane lane_;
   Cellar cellar_;
+  bool watched_;
 };
 
 // An empty removal: nothing can be taken out, so the victim runs among the bait without Cloche.
@@ -106,7 +111,15 @@ const bool kRegistered = [] {
   for (const Case& c : cases()) {
     for (const auto& [lane, cellar] : places_of(c)) {
       testing::RegisterTest("Containment", test_name(c, lane, cellar).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [&c, at = lane, in = cellar]() -> testing::Test* { return new HeldTest(c, at, in); });
+                            [&c, at = lane, in = cellar]() -> testing::Test* { return new HeldTest(c, at, in, true); });
+      const bool by_filter = std::ranges::any_of(c.removals, [](const Removal& removal) {
+        return std::ranges::any_of(removal, [](const std::string& what) { return what.starts_with("filter"); });
+      });
+      if (by_filter && cellar == Cellar::kNative) {
+        testing::RegisterTest(
+            "Containment", (test_name(c, lane, cellar) + "_unwatched").c_str(), nullptr, nullptr, __FILE__, __LINE__,
+            [&c, at = lane, in = cellar]() -> testing::Test* { return new HeldTest(c, at, in, false); });
+      }
       int count = 0;
       for (const Removal& removal : removals_on(c, lane, cellar)) {
         add_removed(c, lane, cellar, fmt::format("_{}", ++count), removal);
