@@ -136,7 +136,9 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   if (!policy.workspace.path.empty()) wanted->run_directory = canonical_place(beside.record.record()->path());
   beside.control = make_control(args, policy, env, wanted->id);
   auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, beside);
-  return report ? std::move(*report) : refusal(*wanted, policy, report.error());
+  if (!report) return refusal(*wanted, policy, report.error());
+  keep_advice_below_ceilings(*report, args, env);
+  return std::move(*report);
 }
 
 // What a list of runs says about it, and what a collection spares for a while.

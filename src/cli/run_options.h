@@ -12,6 +12,7 @@
 #include "plan/host_facts.h"
 #include "plan/request.h"
 #include "policy/policy.h"
+#include "report/report.h"
 
 namespace cloche {
 class Control;
@@ -52,6 +53,8 @@ Environment read_environment();
 // Preset or file, then CLOCHE_* variables, then flags; checked, and held under every ceiling.
 Result<Policy> make_policy(const RunArgs& args, const Environment& env);
 std::vector<std::string> named_ceilings(const RunArgs& args);
+// Lines of policies that the report names, but that no policy could have here.
+void keep_advice_below_ceilings(Report& report, const RunArgs& args, const Environment& env);
 std::string current_directory();
 Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
 

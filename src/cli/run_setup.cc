@@ -14,6 +14,7 @@
 #include "engine/run_control.h"
 #include "engine/script.h"
 #include "host/probe.h"
+#include "observe/below.h"
 #include "plan/steps.h"
 #include "policy/check.h"
 #include "policy/overrides.h"
@@ -62,6 +63,11 @@ std::vector<std::string> named_ceilings(const RunArgs& args) {
     if (given.spec->name == "--ceiling") out.push_back(given.value);
   }
   return out;
+}
+
+void keep_advice_below_ceilings(Report& report, const RunArgs& args, const Environment& env) {
+  if (report.denials.empty()) return;
+  if (const auto ceilings = load_ceilings(named_ceilings(args), env)) observe::keep_below(report.denials, *ceilings);
 }
 
 Result<Policy> make_policy(const RunArgs& args, const Environment& env) {

@@ -86,6 +86,10 @@ Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Ta
     co_return fail(ErrorCode::kRefused, "net.allow", decision.reason);
   }
   flow.granted = {decision.rule};
+  if (shared.over) {
+    flow.fail("the run ended");
+    co_return fail(ErrorCode::kSystem, "gateway", flow.record.reason);
+  }
   const std::string_view limit = shared.meter.add_connection();
   if (!limit.empty()) {
     flow.deny(std::string(limit) + " is reached");

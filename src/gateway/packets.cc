@@ -83,7 +83,8 @@ std::optional<Attempt> read_attempt(std::string_view packet) {
   return attempt;
 }
 
-Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const std::set<std::uint16_t>& taken) {
+Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const std::set<std::uint16_t>& taken,
+                         const std::set<std::uint16_t>& doors) {
   for (int turn = 0;; ++turn) {
     if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
     char bytes[128];
@@ -102,7 +103,12 @@ Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const s
     // On loopback every packet passes twice: once out, once in. The engine may be too slow for all of them.
     if (from.sll_pkttype == PACKET_OUTGOING || shared.link->is_behind()) continue;
     const auto attempt = read_attempt(std::string_view(bytes, static_cast<std::size_t>(n)));
-    if (!attempt || (!attempt->datagram && taken.contains(attempt->to.port))) continue;
+    if (!attempt) continue;
+    ++shared.taken;
+    // A door listens at every address, the proxy and the nameserver at one: there they tell of it themselves.
+    const bool at_home = attempt->to.address.text() == "127.0.0.1";
+    const bool heard = doors.contains(attempt->to.port) || (at_home && taken.contains(attempt->to.port));
+    if (!attempt->datagram && heard) continue;
     record(shared, *attempt);
   }
 }

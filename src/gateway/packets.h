@@ -24,6 +24,7 @@ struct Attempt {
 std::optional<Attempt> read_attempt(std::string_view packet);
 
 // `taken`: ports with a listener, whose connections are told by others.
-Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const std::set<std::uint16_t>& taken);
+Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const std::set<std::uint16_t>& taken,
+                         const std::set<std::uint16_t>& doors);
 
 }  // namespace cloche::gateway

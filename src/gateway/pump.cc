@@ -82,8 +82,9 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, E
     if (n == 0) {
       shared.pipes.give(std::move(*pipe));
       const bool last = --ends.left == 0;
-      co_await shared.loop.others();   // who leaves has time, who comes has not
-      if (!last) to.end_of_writing();  // else both are closed now
+      co_await shared.loop.others();  // who leaves has time, who comes has not
+      // Else both are closed now, unless somebody else may hold the other one open.
+      if (!last || to.may_have_copies()) to.end_of_writing();
       co_return;
     }
     if (n < 0) break;

@@ -93,7 +93,7 @@ void Server::add_listener(egress::ListenerKind kind, std::uint32_t number, Fd fd
       start(serve_dns_datagrams(shared_, std::move(*stream)));
       break;
     case egress::ListenerKind::kPackets:
-      start(watch_packets(shared_, std::move(*stream), ports_));
+      start(watch_packets(shared_, std::move(*stream), ports_, doors_));
       break;
     case egress::ListenerKind::kPort:
       doors_.insert(static_cast<std::uint16_t>(number));
@@ -135,7 +135,7 @@ Task<void> Server::accept_all(std::unique_ptr<Stream> listener, egress::Listener
       }
       continue;
     }
-    if (shared_.over) continue;
+    ++shared_.taken;
     switch (kind) {
       case egress::ListenerKind::kProxy:
         start(counted(serve_proxy(shared_, std::move(client))));
@@ -244,11 +244,19 @@ Task<void> Server::finish() {
   shared_.over = true;
   for (Flow* flow : shared_.flows) flow->abort("");
   const Clock::time_point deadline = Clock::now() + kToFinish;
+  // Whoever came before the end is told of, though nobody has looked at it yet: until a few turns bring nobody new.
+  for (std::uint64_t seen = shared_.taken + 1; seen != shared_.taken && Clock::now() < deadline;) {
+    seen = shared_.taken;
+    constexpr int kTurns = 3;
+    for (int turn = 0; turn < kTurns; ++turn) co_await shared_.loop.others();
+  }
+  for (Flow* flow : shared_.flows) flow->abort("");
   while (!shared_.flows.empty() && Clock::now() < deadline) co_await shared_.loop.until(Clock::now() + Millis(1));
   // Who waits for a nameserver is not woken; the engine hears of it all the same.
   for (Flow* flow : shared_.flows) flow->tell("the run ended");
   shared_.link->send({.kind = egress::Kind::kFinished});
-  while (!shared_.link->is_empty() && Clock::now() < deadline) co_await shared_.loop.until(Clock::now() + Millis(1));
+  const Clock::time_point written_by = Clock::now() + kToFinish;
+  while (!shared_.link->is_empty() && Clock::now() < written_by) co_await shared_.loop.until(Clock::now() + Millis(1));
   shared_.loop.stop();
 }
 

@@ -36,7 +36,8 @@ struct Shared {
   std::list<Flow*> flows{};
   std::size_t connections = 0;  // accepted and not over, also those that have said nothing yet
   Clock::time_point began = Clock::now();
-  bool over = false;  // a limit was hit, or the guest is gone
+  std::uint64_t taken = 0;  // connections and packets that were taken in, ever
+  bool over = false;        // a limit was hit, or the guest is gone
 
   // A limit of the run was hit: everything ends, and the engine ends the run.
   void hit(std::string_view limit);

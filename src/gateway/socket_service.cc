@@ -176,6 +176,10 @@ Task<void> serve_socket(Shared& shared, std::size_t index, Fd client_fd) {
     co_return;
   }
   flow.granted = {socket.path};
+  if (shared.over) {
+    flow.fail("the run ended");
+    co_return;
+  }
   flow.set_client(client->get());
   auto dialled = co_await shared.socket_dialer.dial(*shared.link, index);
   if (!dialled) {

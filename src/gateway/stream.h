@@ -22,6 +22,7 @@ class Stream {
   // Whether another process may have, or have had a moment ago, a copy of the descriptor.
   enum class Copies : std::uint8_t { kMaybe, kNone };
 
+  bool may_have_copies() const { return copies_ == Copies::kMaybe; }
   static Result<std::unique_ptr<Stream>> make(Loop& loop, Fd fd, Copies copies = Copies::kMaybe);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

@@ -24,6 +24,7 @@ Moved TlsDuct::fill() {
 Moved TlsDuct::read(std::string& to, std::size_t most) {
   Moved got = Moved::kNothing;
   if (plain_.empty()) {
+    (void)flush();  // answers of the session need room
     got = fill();
     plain_ = session_.read();
   }
@@ -40,9 +41,17 @@ Moved TlsDuct::read(std::string& to, std::size_t most) {
 }
 
 Moved TlsDuct::write(std::string_view& bytes) {
-  const std::size_t taken = session_.write(bytes);
-  bytes.remove_prefix(taken);
-  if (session_.state() == tls::SessionState::kFailed) return Moved::kBroken;
+  // As long as either side gets on: to stop with room on both would be to wait for news that nobody sends.
+  std::size_t taken = 0;
+  for (;;) {
+    const Moved sent = flush();
+    if (sent == Moved::kBroken) return Moved::kBroken;
+    const std::size_t more = session_.write(bytes);
+    bytes.remove_prefix(more);
+    taken += more;
+    if (session_.state() == tls::SessionState::kFailed) return Moved::kBroken;
+    if (more == 0 || bytes.empty()) break;
+  }
   (void)flush();
   return taken > 0 ? Moved::kSome : Moved::kNothing;
 }

@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "filter/filter.h"
+#include "observe/below.h"
 #include "policy/check.h"
 #include "policy/key_value.h"
+#include "policy/parse.h"
 #include "policy/policy.h"
 
 namespace cloche::observe {
@@ -122,7 +124,8 @@ Advice advise_path(const std::string& path, Right right, bool allowed) {
 Advice advise_linked(const std::string& real, Right right, bool allowed) {
   const Advice direct = advise_path(real, right, allowed);
   if (direct.allow.empty()) return direct;
-  return never(fmt::format("no grant leads through a symbolic link: name it {} and grant {}", quoted(real), direct.allow));
+  return never(
+      fmt::format("no grant leads through a symbolic link: name it {} and grant {}", quoted(real), direct.allow));
 }
 
 Advice advise_socket(const std::string& path, Tier tier) {
@@ -148,7 +151,8 @@ Advice advise_name(const std::string& host, const std::string& reason) {
 Advice advise_method(const Call& call) {
   const bool is_missing = call.reason.find("does not allow the method") != std::string::npos || call.reason.empty();
   if (call.method.empty() || !is_missing) return never(call.reason.empty() ? "it is no call" : call.reason);
-  return allow(fmt::format("sockets.rules = [{{ path = {}, methods = [{}] }}]", quoted(call.socket), quoted(call.method)));
+  return allow(
+      fmt::format("sockets.rules = [{{ path = {}, methods = [{}] }}]", quoted(call.socket), quoted(call.method)));
 }
 
 CallAdvice advise_call(const Sighting& s, const Plan& plan) {
@@ -162,6 +166,21 @@ CallAdvice advise_call(const Sighting& s, const Plan& plan) {
                       rule->name.starts_with("mq_");
   if (is_ipc && !plan.filter.own_ipc) out.advice = allow("tier = \"namespace\"");
   return out;
+}
+
+void keep_below(std::vector<Denial>& denials, const std::vector<Ceiling>& ceilings) {
+  for (Denial& denial : denials) {
+    if (denial.allow.empty() || ceilings.empty()) continue;
+    const auto policy = parse_policy("version = 1\nextends = \"untrusted\"\n" + denial.allow + "\n", "advice");
+    if (!policy) continue;
+    for (const Ceiling& ceiling : ceilings) {
+      if (const Status fits = enforce(*policy, ceiling); !fits) {
+        denial.allow.clear();
+        denial.never = "the operator's ceiling: " + fits.error().message;
+        break;
+      }
+    }
+  }
 }
 
 std::string raised_limit(const Plan& plan, const std::string& key) {

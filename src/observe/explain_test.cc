@@ -8,6 +8,7 @@
 
 #include "filter/filter.h"
 #include "observe/advice.h"
+#include "observe/below.h"
 #include "plan/landlock.h"
 
 namespace cloche::observe {
@@ -271,6 +272,17 @@ TEST(Explain, X4_WhatTheGatewayRefused) {
   EXPECT_EQ(denials[0].count, 3u);
   EXPECT_EQ(denials[1].allow, "");
   EXPECT_NE(denials[1].never.find("net.deny"), std::string::npos);
+}
+
+TEST(Explain, X4_ACeilingMayForbidTheLine) {
+  const auto ceiling = parse_ceiling("version = 1\n[files]\nread = [\"/srv\"]\n", "ceiling.toml");
+  ASSERT_TRUE(ceiling.has_value()) << ceiling.error().text();
+  std::vector<Denial> denials = {{"read", "/srv/x", 1, "", "files.read = [\"/srv/x\"]", ""},
+                                 {"read", "/home/x", 1, "", "files.read = [\"/home/x\"]", ""}};
+  keep_below(denials, {*ceiling});
+  EXPECT_NE(denials[0].allow, "");
+  EXPECT_EQ(denials[1].allow, "");
+  EXPECT_NE(denials[1].never.find("ceiling"), std::string::npos);
 }
 
 TEST(Sightings, PathsAreMadeAbsoluteByTheirWords) {
