@@ -7,8 +7,7 @@ import ssl
 import time
 
 from network_case import NetworkCase, gateways_of
-from secrets_case import HOST, SecretCase
-from secrets_pause_test import head_from
+from secrets_case import HOST, SecretCase, head_from
 from way_out_case import make_certificate
 
 

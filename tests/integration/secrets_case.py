@@ -45,6 +45,16 @@ def python(text):
     return ["--", "python3", "-c", ASK + text]
 
 
+def head_from(link):
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = link.recv(65536)
+        if not piece:
+            raise ConnectionError
+        head += piece
+    return head
+
+
 class SecretCase(WayOutCase):
     def guest(self, text, *words):
         """Runs Python in a cell that may ask HOST and has its token; returns what it printed as JSON, and the report."""

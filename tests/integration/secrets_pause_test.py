@@ -4,7 +4,7 @@ import json
 import ssl
 import time
 
-from secrets_case import ALLOW, HOST, SECRET, SecretCase, python
+from secrets_case import ALLOW, HOST, SECRET, SecretCase, head_from, python
 from way_out_case import VALUE, make_certificate
 
 OTHER = "other.example.org"
@@ -14,15 +14,6 @@ PAUSE = 1  # in seconds; longer than anything is held back in
 ECHOES, AT_ONCE = 200_000, 500_000  # more than all buffers on the way hold
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
-
-def head_from(link):
-    head = b""
-    while b"\r\n\r\n" not in head:
-        piece = link.recv(65536)
-        if not piece:
-            raise ConnectionError
-        head += piece
-    return head
 
 
 def value_in(head):
