@@ -148,7 +148,7 @@ def normal(text):
         line = re.sub(r"cloche-[a-z0-9]{8,}", "cloche-ID", line)
         line = re.sub(r"/proc/self/fd/\d+", "/proc/self/fd/N", line)
         line = ROOM.sub("ROOM", line)
-        line = re.sub(r"/bindfile\w{6}", "/bindfileNAME", line)  # bwrap's
+        line = re.sub(r"/bindfile\w{6}(//deleted)?", "/bindfileNAME", line)  # bwrap's, whose name may stay behind
         line = re.sub(r"\b1[89]\d{8}\b", "UID", line)  # given by process
         out.append(line)
     return out
