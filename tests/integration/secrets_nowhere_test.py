@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import subprocess
+import time
 
 from cell import TIMEOUT
 from secrets_case import ALLOW, HOST, SECRET, SecretCase, python
@@ -168,6 +169,17 @@ for request in {(16, 0x4206) if os.geteuid() == 0 else ()}:  # PTRACE_ATTACH, PT
         with open(f"/proc/{pid}/limits", encoding="ascii") as file:
             return next(line.split()[4:6] for line in file if line.startswith("Max core file size"))
 
+    def where_it_waits(self, pid):
+        """The instruction after the system call a process waits in; a busy one is given time to come to rest."""
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:
+            with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+                words = file.read().split()
+            if words[-1].startswith("0x"):
+                return int(words[-1], 16)
+            time.sleep(0.001)
+        return self.fail(f"{name_of(pid)} never waits")
+
     def test_X9_no_core_file_of_the_guest(self):
         def kill(_, children):
             pid = next(pid for pid in children if name_of(pid).startswith("python"))
@@ -186,8 +198,7 @@ for request in {(16, 0x4206) if os.geteuid() == 0 else ()}:  # PTRACE_ATTACH, PT
                 process.wait(TIMEOUT)  # before its guest's input ends
                 return
             # The first process of a pid namespace hears no signal but KILL: let it run into an instruction that is none.
-            with open(f"/proc/{gateway}/syscall", encoding="ascii") as file:
-                at = int(file.read().split()[-1], 16)
+            at = self.where_it_waits(gateway)
             with open(f"/proc/{gateway}/mem", "r+b", 0) as memory:
                 memory.seek(at)
                 memory.write(b"\x0f\x0b" if os.uname().machine == "x86_64" else bytes(4))
