@@ -21,6 +21,7 @@ inline constexpr unsigned kMoveMountFromEmpty = 0x4, kMoveMountToEmpty = 0x40;
 inline constexpr unsigned kFsconfigSetFlag = 0, kFsconfigSetString = 1, kFsconfigCreate = 6;
 inline constexpr unsigned kFsCloexec = 1;
 inline constexpr uint64_t kAttrReadOnly = 0x1, kAttrNoSuid = 0x2, kAttrNoDev = 0x4, kAttrNoExec = 0x8;
+inline constexpr uint64_t kAttrNoAtime = 0x10;
 inline constexpr uint64_t kPropagationPrivate = 1u << 18;
 inline constexpr uint64_t kResolveNoMagicLinks = 0x02, kResolveNoSymlinks = 0x04, kResolveBeneath = 0x08;
 inline constexpr unsigned kCloseRangeCloexec = 4;

@@ -35,13 +35,13 @@ namespace {
 
 constexpr char kFirstScratchDir[] = "work";
 
-int make_tmpfs(uint64_t size, uint64_t inodes, const char* mode) {
+int make_tmpfs(uint64_t size, uint64_t inodes, uint64_t attributes) {
   char size_text[32];
   char inode_text[32];
   snprintf(size_text, sizeof size_text, "%llu", static_cast<unsigned long long>(size));
   snprintf(inode_text, sizeof inode_text, "%llu", static_cast<unsigned long long>(inodes));
-  const Option options[] = {{"size", size_text}, {"nr_inodes", inode_text}, {"mode", mode}};
-  return make_mount("tmpfs", options, 3, kAttrNoSuid | kAttrNoDev);
+  const Option options[] = {{"size", size_text}, {"nr_inodes", inode_text}, {"mode", "0755"}};
+  return make_mount("tmpfs", options, 3, kAttrNoSuid | kAttrNoDev | attributes);
 }
 
 // Attached over "/": path look-ups start below it and never see it, so the host's paths stay reachable until the
@@ -257,7 +257,7 @@ int clone_scratch(const Cell& cell, const char* name) {
 // Since 6.15 a part of a mount that is attached nowhere can be cloned; before that it must hang somewhere first, which
 // costs an unmount, and each unmount waits for a grace period. So the first directory is tried at once.
 int make_scratch(Cell& cell, const wire::Step& step) {
-  int mount_fd = make_tmpfs(step.x, step.y, "0755");
+  int mount_fd = make_tmpfs(step.x, step.y, 0);
   if (mount_fd < 0) return -mount_fd;
   cell.scratch_fd = mount_fd;
   if (int error = note_device(mount_fd, cell.scratch_device); error != 0) return error;
@@ -375,7 +375,9 @@ int pivot(Cell& cell) {
 }
 
 int make_root(Cell& cell, const wire::Step& step) {
-  int mount_fd = make_tmpfs(step.x, step.y, "0755");
+  // Its links are followed all the time, and the first to follow one would write down when: an observer, who must not
+  // wait, then cannot follow it.
+  int mount_fd = make_tmpfs(step.x, step.y, kAttrNoAtime);
   if (mount_fd < 0) return -mount_fd;
   cell.root_fd = mount_fd;
   if (int error = note_device(mount_fd, cell.root_device); error != 0) return error;

@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <sstream>
 
@@ -24,10 +27,10 @@ constexpr std::size_t kMostMounts = std::size_t{4} << 20;
 
 // That answer by themselves, without a daemon or a server.
 constexpr auto kOwnKinds = std::to_array<std::string_view>(
-    {"bcachefs", "bpf",   "btrfs",  "cgroup",  "cgroup2",  "configfs", "debugfs",  "devpts",     "devtmpfs", "efivarfs",
-     "erofs",    "exfat", "ext2",   "ext3",    "ext4",     "f2fs",     "hugetlbfs", "iso9660",   "jfs",      "mqueue",
-     "nsfs",     "ntfs3", "overlay", "proc",   "pstore",   "ramfs",    "reiserfs", "rootfs",     "securityfs", "squashfs",
-     "sysfs",    "tmpfs", "tracefs", "vfat",   "xfs",      "zfs"});
+    {"bcachefs", "bpf",        "btrfs",    "cgroup", "cgroup2", "configfs", "debugfs", "devpts",    "devtmpfs",
+     "efivarfs", "erofs",      "exfat",    "ext2",   "ext3",    "ext4",     "f2fs",    "hugetlbfs", "iso9660",
+     "jfs",      "mqueue",     "nsfs",     "ntfs3",  "overlay", "proc",     "pstore",  "ramfs",     "reiserfs",
+     "rootfs",   "securityfs", "squashfs", "sysfs",  "tmpfs",   "tracefs",  "vfat",    "xfs",       "zfs"});
 
 int access_mode(observe::Right right) {
   switch (right) {
@@ -88,6 +91,14 @@ HostLook HostLook::of_this_host() {
   return HostLook(text ? *text : std::string());
 }
 
+bool HostLook::is_known_to_be_missing(const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_CACHED | RESOLVE_NO_MAGICLINKS;
+  const Fd found(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+  return !found.valid() && (errno == ENOENT || errno == ENOTDIR);
+}
+
 bool HostLook::is_elsewhere(const std::string& path) const {
   return !known_ || std::ranges::find(elsewhere_, path) != elsewhere_.end();
 }
@@ -121,7 +132,7 @@ std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
       const std::string whole = there.starts_with('/') ? there : "/" + there;
       if (is_elsewhere(whole)) return std::nullopt;
       Fd next(::openat(place.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-      struct stat st{};
+      struct stat st {};
       if (!next.valid() || ::fstat(next.get(), &st) != 0) return std::nullopt;
       if (!S_ISLNK(st.st_mode)) {
         place = std::move(next);
@@ -152,7 +163,7 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   if (++looks_ > kMostLooks || Clock::now() > until_) return std::nullopt;
   observe::HostPath out;
   const auto found = follow(path, out.real);
-  struct stat st{};
+  struct stat st {};
   if (!found || ::fstat(found->get(), &st) != 0) return std::nullopt;
   out.directory = S_ISDIR(st.st_mode);
   out.socket = S_ISSOCK(st.st_mode);

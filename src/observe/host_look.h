@@ -21,6 +21,9 @@ class HostLook {
   explicit HostLook(std::string_view mounts);
   static HostLook of_this_host();
 
+  // What the guest asked for in vain is often still known to be missing. Nobody is asked and nothing is mounted by
+  // this.
+  static bool is_known_to_be_missing(const std::string& path);
   // As the engine's own user, without opening what is there. Nothing where it is not there or must not be looked for.
   std::optional<observe::HostPath> look(const std::string& path, observe::Right right);
 

@@ -21,8 +21,6 @@
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
-
 namespace cloche::guest_view {
 namespace {
 
@@ -122,8 +120,11 @@ std::string program_of(pid_t pid) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Seen look(pid_t pid, const std::string& path, Patience patience) {
-  const Fd root(::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+Fd root_of(pid_t pid) {
+  return Fd(::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+Seen look(const Fd& root, const std::string& path, Patience patience) {
   if (!root.valid()) return {};
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
@@ -138,7 +139,7 @@ Seen look(pid_t pid, const std::string& path, Patience patience) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
   }
-  struct stat st{};
+  struct stat st {};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   return {observe::Presence::kThere, read_link(fmt::format("/proc/self/fd/{}", found.get())), directory};
 }

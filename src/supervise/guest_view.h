@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/fd.h"
 #include "observe/sighting.h"
 
 namespace cloche::guest_view {
@@ -32,7 +33,9 @@ struct Seen {
 };
 // kAtHand: never waits for a disk or a server; what is not at hand is unknown.
 enum class Patience : std::uint8_t { kAtHand, kWaits };
-Seen look(pid_t pid, const std::string& absolute_path, Patience patience);
+Seen look(const Fd& root, const std::string& absolute_path, Patience patience);
+// The root of a process's own tree; nothing if it is gone.
+Fd root_of(pid_t pid);
 // Whether the guest could have meant a process of its own cell: one that is there, or one that may have been.
 bool may_know_process(pid_t pid, long target);
 // Whether `target` descends from `ancestor`; for cells without a table of their own.

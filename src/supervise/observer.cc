@@ -1,5 +1,6 @@
 #include "supervise/observer.h"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -8,14 +9,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "filter/interpret.h"
 #include "observe/explain.h"
-#include "supervise/guest_view.h"
 #include "observe/host_look.h"
+#include "supervise/guest_view.h"
 
 namespace cloche {
 namespace {
@@ -44,44 +46,54 @@ bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FUL
 
 }  // namespace
 
-Observer::Observer(Fd notifier, const Plan& plan, pid_t init, Wants wants)
-    : notifier_(std::move(notifier)),
-      wants_(std::move(wants)),
+// Few sorts of runs come again and again.
+std::shared_ptr<const Observer::Table> Observer::table_for(const filter::Options& options) {
+  static std::mutex mutex;
+  static std::vector<std::pair<filter::Options, std::shared_ptr<const Table>>> made;
+  const std::lock_guard lock(mutex);
+  const auto known = std::ranges::find(made, options, [](const auto& entry) { return entry.first; });
+  if (known != made.end()) return known->second;
+  auto table = std::make_shared<Table>();
+  table->rules = filter::rules(filter::native_arch(), options);
+  table->calls.resize(kNumbers, nullptr);
+  for (const filter::WatchedCall& call : filter::watched_calls()) {
+    const auto rule = std::ranges::find(table->rules, call.name, &filter::Rule::name);
+    if (rule != table->rules.end() && rule->number < kNumbers) table->calls[rule->number] = &call;
+  }
+  return made.emplace_back(options, std::move(table)).second;
+}
+
+Observer::Observer(const Plan& plan, Wants wants)
+    : wants_(std::move(wants)),
       plan_(plan),
-      init_(init),
       grants_(plan.grants),
       own_table_(plan.tier != Tier::kProcess),
       reads_memory_(true),
       arch_(filter::native_arch()),
-      rules_(filter::rules(arch_, plan.filter)),
-      calls_(kNumbers, nullptr) {
+      table_(table_for(plan.filter)) {
   for (const Workspace& workspace : plan.workspaces) grants_.push_back(workspace.path);
   // A name in a page of a file that a server keeps would be waited for, and with it every other run.
   if (!grants_.empty()) {
     const HostLook host = HostLook::of_this_host();
     reads_memory_ = std::ranges::none_of(grants_, [&](const std::string& grant) { return host.lies_elsewhere(grant); });
   }
-  for (const filter::Rule& rule : rules_) {
-    const auto calls = filter::watched_calls();
-    const auto call = std::ranges::find(calls, rule.name, &filter::WatchedCall::name);
-    if (call != calls.end() && rule.number < kNumbers) calls_[rule.number] = &*call;
-  }
 }
 
-Result<std::unique_ptr<Observer>> Observer::make(Poller& poller, Fd notifier, const Plan& plan, pid_t init,
-                                                 Wants wants) {
+Status Observer::listen(Poller& poller, Fd notifier, pid_t init) {
   if (!notifier.valid()) return fail(ErrorCode::kSystem, "observe", "the cell sent nothing to listen on");
-  std::unique_ptr<Observer> out(new Observer(std::move(notifier), plan, init, std::move(wants)));
-  (void)::ioctl(out->notifier_.get(), kSetFlags, kWakeHere);
-  CLOCHE_TRY_ASSIGN(out->watch_, poller.watch(out->notifier_.get(), EPOLLIN,
-                                              [self = out.get()](std::uint32_t events) { self->on_readable(events); }));
-  return out;
+  notifier_ = std::move(notifier);
+  init_ = init;
+  (void)::ioctl(notifier_.get(), kSetFlags, kWakeHere);
+  CLOCHE_TRY_ASSIGN(watch_,
+                    poller.watch_near(notifier_.get(), EPOLLIN, [this](std::uint32_t events) { on_readable(events); }));
+  return {};
 }
 
 // One at a time: whoever else waits for the engine has its turn between two of them.
 void Observer::on_readable(std::uint32_t events) {
   if ((events & EPOLLIN) == 0) {
     watch_.reset();  // nobody is left who could tell anything
+    root_ = Fd();
     return;
   }
   seccomp_notif told{};
@@ -111,7 +123,7 @@ int Observer::answer_to(const seccomp_notif& told) const {
   call.arch = told.data.arch;
   call.number = static_cast<std::uint32_t>(told.data.nr);
   std::copy(std::begin(told.data.args), std::end(told.data.args), std::begin(call.args));
-  const std::uint32_t verdict = filter::interpret(rules_, arch_, call);
+  const std::uint32_t verdict = filter::interpret(table_->rules, arch_, call);
   if (!is_denied(verdict)) return 0;
   const bool has_errno = (verdict & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO;
   const int error = static_cast<int>(verdict & SECCOMP_RET_DATA);
@@ -130,7 +142,7 @@ void Observer::note(const seccomp_notif& told, int error) {
     return;
   }
   const auto number = static_cast<std::size_t>(told.data.nr);
-  const filter::WatchedCall* call = number < calls_.size() ? calls_[number] : nullptr;
+  const filter::WatchedCall* call = number < table_->calls.size() ? table_->calls[number] : nullptr;
   if (call == nullptr) return;
   if (call->use == Use::kSignal) return note_signal(told);
   if (call->use == Use::kConnect || call->use == Use::kBind) return note_address(told, call->use);
@@ -181,6 +193,10 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   if (!name || name->empty()) return;  // of a descriptor, which was judged when it was opened
   Sighting seen;
   seen.use = use;
+  // Of a mere place nothing can be read.
+  if (use == Use::kOpen && call.flags != filter::kNoArgument && (told.data.args[call.flags] & O_PATH) != 0) {
+    seen.use = (told.data.args[call.flags] & O_DIRECTORY) != 0 ? Use::kEnter : Use::kLook;
+  }
   seen.changes = call.flags != filter::kNoArgument && (told.data.args[call.flags] & filter::kOpensToChange) != 0;
   const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
   if (is_its_own(*name)) return;
@@ -214,9 +230,11 @@ void Observer::note_address(const seccomp_notif& told, Use use) {
 void Observer::note_signal(const seccomp_notif& told) {
   const auto target = static_cast<int>(told.data.args[0]);
   const auto signal = static_cast<int>(told.data.args[1]);
-  if (target <= 0 || signal == 0) return;  // groups are the cell's own; and who asks whether somebody is there is told so
+  if (target <= 0 || signal == 0)
+    return;  // groups are the cell's own; and who asks whether somebody is there is told so
   const auto pid = static_cast<pid_t>(told.pid);
-  const bool reached = own_table_ ? guest_view::may_know_process(pid, target) : guest_view::descends_from(target, init_);
+  const bool reached =
+      own_table_ ? guest_view::may_know_process(pid, target) : guest_view::descends_from(target, init_);
   if (reached || !still_there(told)) return;
   Sighting seen;
   seen.use = Use::kSignal;
@@ -227,8 +245,8 @@ void Observer::note_signal(const seccomp_notif& told) {
 
 // The arguments that tell one refusal of a call from another; others are pointers, or do not matter.
 std::string Observer::key_of(const Sighting& seen) const {
-  const auto rule = std::ranges::find(rules_, seen.number, &filter::Rule::number);
-  const std::string_view name = rule == rules_.end() ? std::string_view() : rule->name;
+  const auto rule = std::ranges::find(table_->rules, seen.number, &filter::Rule::number);
+  const std::string_view name = rule == table_->rules.end() ? std::string_view() : rule->name;
   const bool first = name == "socket" || name == "socketpair" || name == "prctl";
   const bool second = name == "socket" || name == "ioctl" || name == "fcntl";
   return fmt::format("!{} {} {}", seen.number, first ? seen.args[0] & 0xffffffff : 0,
@@ -238,9 +256,8 @@ std::string Observer::key_of(const Sighting& seen) const {
 // What is granted may lie on a server that does not answer, and there are other runs. The rest is the cell's own, or
 // the system's.
 guest_view::Patience Observer::patience_for(const std::string& path) const {
-  const bool granted = std::ranges::any_of(grants_, [&](const std::string& grant) {
-    return path == grant || path.starts_with(grant + "/");
-  });
+  const bool granted = std::ranges::any_of(
+      grants_, [&](const std::string& grant) { return path == grant || path.starts_with(grant + "/"); });
   return granted || !own_table_ ? guest_view::Patience::kAtHand : guest_view::Patience::kWaits;
 }
 
@@ -256,7 +273,9 @@ void Observer::add(Sighting seen, pid_t pid) {
   if (granted_.contains(key)) return;
   // Tier 0 has the host's own tree, in which we see more than the guest does: how long we take must not tell it.
   if (!seen.refused && own_table_ && seen.what.starts_with('/')) {
-    guest_view::Seen there = guest_view::look(pid, seen.what, patience_for(seen.what));
+    // Nobody in a cell can get another root than it has.
+    if (!root_.valid()) root_ = guest_view::root_of(pid);
+    guest_view::Seen there = guest_view::look(root_, seen.what, patience_for(seen.what));
     seen.presence = there.presence;
     seen.real = std::move(there.real);
     seen.directory = there.directory;

@@ -28,21 +28,30 @@ namespace cloche {
 
 class Observer {
  public:
-  // `init` is the cell's first process, as the host counts.
   struct Wants {
     bool everything = false;                  // also of what was granted
     std::function<void(Error)> on_problem{};  // the guest can get no answer any more
   };
-  static Result<std::unique_ptr<Observer>> make(Poller& poller, Fd notifier, const Plan& plan, pid_t init, Wants wants);
+  // Makes what it will need, before there is anything to listen to.
+  Observer(const Plan& plan, Wants wants);
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
+
+  // `init` is the cell's first process, as the host counts.
+  Status listen(Poller& poller, Fd notifier, pid_t init);
+  bool listens() const { return notifier_.valid(); }
 
   const std::vector<observe::Sighting>& sightings() const { return sightings_; }
   // Different ones that there was no room for.
   std::uint64_t forgotten() const { return forgotten_; }
 
  private:
-  Observer(Fd notifier, const Plan& plan, pid_t init, Wants wants);
+  struct Table {
+    std::vector<filter::Rule> rules;                // plain ones, by number
+    std::vector<const filter::WatchedCall*> calls;  // by number
+  };
+  static std::shared_ptr<const Table> table_for(const filter::Options& options);
+
   void on_readable(std::uint32_t events);
   int answer_to(const seccomp_notif& told) const;
   void note(const seccomp_notif& told, int error);
@@ -57,15 +66,15 @@ class Observer {
   void add(observe::Sighting sighting, pid_t pid);
 
   Fd notifier_;
+  Fd root_;  // of the cell
   Wants wants_;
   const Plan& plan_;
-  pid_t init_;
+  pid_t init_ = -1;
   std::vector<std::string> grants_;
   bool own_table_;  // of processes
   bool reads_memory_;
   std::uint32_t arch_;
-  std::vector<filter::Rule> rules_;                // plain ones, by number
-  std::vector<const filter::WatchedCall*> calls_;  // by number
+  std::shared_ptr<const Table> table_;
   std::vector<observe::Sighting> sightings_;
   std::unordered_map<std::uint64_t, std::size_t> known_;  // by hash
   std::unordered_set<std::uint64_t> granted_;             // seen, and not worth keeping

@@ -97,6 +97,13 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
     kill_now();
   }
   if (!looked_at()) ahead_ = look_ahead(cell_.cgroup, plan_.cgroup);
+  if (plan_.watch != filter::Watch::kNothing) {
+    observer_ =
+        std::make_unique<Observer>(plan_, Observer::Wants{wiring_.on_seen != nullptr, [this](const Error& error) {
+                                                            fail_run(error);
+                                                            kill_now();
+                                                          }});
+  }
   if (cell_.process.leased) timeline_.until("take", Clock::now());
   if (cell_.parked && state_ == State::kPreparing) {
     on_ready(cell_.parked->guest, cell_.parked->probe);
@@ -267,18 +274,11 @@ void Run::on_terminal(Fd master) {
 
 // The guest-to-be, whose word this is, is under the filter already and has yet to become the guest.
 void Run::on_watched(Fd notifier) {
-  if (observer_ || plan_.watch == filter::Watch::kNothing || !started_) return;
-  auto observer = Observer::make(poller_, std::move(notifier), plan_, cell_.process.pid,
-                                 {wiring_.on_seen != nullptr, [this](const Error& error) {
-                                    fail_run(error);
-                                    kill_now();
-                                  }});
-  if (observer) {
-    observer_ = std::move(*observer);
-    return;
+  if (!observer_ || observer_->listens() || !started_) return;
+  if (Status listens = observer_->listen(poller_, std::move(notifier), cell_.process.pid); !listens) {
+    fail_run(listens.error());
+    kill_now();
   }
-  fail_run(observer.error());
-  kill_now();
 }
 
 Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t probe) {

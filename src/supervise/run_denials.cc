@@ -42,8 +42,7 @@ void Run::deny_by_limit(const std::string& key, const std::string& what, std::ui
   if (count == 0) return;
   std::string allow = observe::raised_limit(plan_, key);
   std::string never = allow.empty() ? "raise it in " + key : "";
-  report_.denials.push_back(
-      {"limit", fmt::format("{}: {}", key, what), count, {}, std::move(allow), std::move(never)});
+  report_.denials.push_back({"limit", fmt::format("{}: {}", key, what), count, {}, std::move(allow), std::move(never)});
 }
 
 void Run::explain_denials() {
@@ -56,10 +55,12 @@ void Run::explain_denials() {
   };
   if (observer_) {
     std::optional<HostLook> host;  // made when it is first asked
-    append(observe::explain(observer_->sightings(), plan_, [&](const std::string& path, observe::Right right) {
+    const auto look = [&](const std::string& path, observe::Right right) -> std::optional<observe::HostPath> {
+      if (HostLook::is_known_to_be_missing(path)) return std::nullopt;
       if (!host) host.emplace(HostLook::of_this_host());
       return host->look(path, right);
-    }));
+    };
+    append(observe::explain(observer_->sightings(), plan_, look));
     if (observer_->forgotten() != 0) {
       report_.denials.push_back({"more", "the guest did more different things than are kept", observer_->forgotten()});
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/fd.h"
@@ -36,7 +37,9 @@ class Poller {
     struct Slot {
       int fd = -1;
       std::uint32_t events = 0;
-      Handler handler;
+      bool near = false;
+      std::uint64_t id = 0;
+      Handler handler{};
     };
     Poller* poller_ = nullptr;
     std::unique_ptr<Slot> slot_;
@@ -46,12 +49,24 @@ class Poller {
 
   // EPOLLIN and friends. Fails with EPERM for regular files: those are always ready.
   Result<Watch> watch(int fd, std::uint32_t events, Handler handler);
+  // The same, for a descriptor whose other side waits for the answer and can wake us on its own cpu: behind epoll the
+  // kernel forgets that it can. Only the first few are near; each is asked in every round.
+  Result<Watch> watch_near(int fd, std::uint32_t events, Handler handler);
   // Waits at most until the deadline and calls the handlers of what is ready.
   Status wait(Clock::time_point deadline);
 
  private:
+  static constexpr std::size_t kMostNear = 8;
+  Result<bool> wait_near(int timeout);
+
+  Watch add(int fd, std::uint32_t events, bool near, Handler handler);
+
   Fd epoll_;
-  std::vector<std::unique_ptr<Watch::Slot>> ended_;  // kept until the current round is over: events may point at them
+  // By a number that never comes again: whoever else holds a file open makes it outlive its watch.
+  std::unordered_map<std::uint64_t, Watch::Slot*> slots_;
+  std::uint64_t last_id_ = 0;
+  std::vector<Watch::Slot*> near_;
+  std::vector<std::unique_ptr<Watch::Slot>> ended_;  // kept until the current round is over: a handler may run in one
 };
 
 }  // namespace cloche

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <vector>
 
 #include "sys/channel.h"
 
@@ -73,6 +74,77 @@ TEST(Poller, AWatchLeftToTheCloseIsOverWithIt) {
   ASSERT_TRUE(again);
   ASSERT_TRUE(poller->wait(Clock::now()));
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Poller, AWatchLeftToACloseThatDoesNotComeIsOverAllTheSame) {
+  auto poller = make();
+  int calls = 0;
+  Fd ready = ready_event();
+  const Fd copy(::dup(ready.get()));
+  auto watch = poller->watch(ready.get(), EPOLLIN, [&](std::uint32_t) { ++calls; });
+  ASSERT_TRUE(watch);
+  watch->leave_to_close();
+  ready = Fd();
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  EXPECT_EQ(calls, 0);
+}
+
+TEST(Poller, NearAndFarAreCalledInOneRound) {
+  auto poller = make();
+  Fd near = ready_event();
+  Fd far = ready_event();
+  Fd quiet(::eventfd(0, EFD_CLOEXEC));
+  int near_calls = 0;
+  int far_calls = 0;
+  auto a = poller->watch_near(near.get(), EPOLLIN, [&](std::uint32_t events) {
+    EXPECT_EQ(events, static_cast<std::uint32_t>(EPOLLIN));
+    ++near_calls;
+  });
+  auto b = poller->watch(far.get(), EPOLLIN, [&](std::uint32_t) { ++far_calls; });
+  auto c = poller->watch_near(quiet.get(), EPOLLIN, [&](std::uint32_t) { ADD_FAILURE(); });
+  ASSERT_TRUE(a && b && c);
+  ASSERT_TRUE(poller->wait(Clock::now() + Millis(1000)));
+  EXPECT_EQ(near_calls, 1);
+  EXPECT_EQ(far_calls, 1);
+  a->set_events(0);
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  EXPECT_EQ(near_calls, 1);
+  b->reset();
+  a->set_events(EPOLLIN);
+  ASSERT_TRUE(poller->wait(Clock::now() + Millis(1000)));
+  EXPECT_EQ(near_calls, 2);
+  a->reset();
+  c->reset();
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  EXPECT_EQ(near_calls, 2);
+  EXPECT_EQ(far_calls, 2);
+}
+
+TEST(Poller, ANearWatchEndedInAnothersHandlerOfTheSameRoundIsNotCalled) {
+  auto poller = make();
+  Fd first = ready_event();
+  Fd second = ready_event();
+  auto a = std::make_unique<Poller::Watch>();
+  auto b = std::make_unique<Poller::Watch>();
+  int calls = 0;
+  *a = std::move(*poller->watch_near(first.get(), EPOLLIN, [&](std::uint32_t) { b.reset(), ++calls; }));
+  *b = std::move(*poller->watch_near(second.get(), EPOLLIN, [&](std::uint32_t) { a.reset(), ++calls; }));
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Poller, ManyNearOnesAreAllCalled) {
+  auto poller = make();
+  std::vector<Fd> events;
+  std::vector<Poller::Watch> watches;
+  int calls = 0;
+  for (int i = 0; i < 20; ++i) {
+    events.push_back(ready_event());
+    watches.push_back(std::move(*poller->watch_near(events.back().get(), EPOLLIN, [&](std::uint32_t) { ++calls; })));
+  }
+  ASSERT_TRUE(poller->wait(Clock::now()));
+  EXPECT_EQ(calls, 20);
 }
 
 TEST(Poller, AHandlerMayEndItsOwnWatchAndGoOn) {
