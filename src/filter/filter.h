@@ -64,7 +64,8 @@ enum class Watch : std::uint8_t {
 // The same rules, with a notification in place of a denial and of what is watched. Whoever gets it answers with what
 // the plain rules say: that errno, or "go on". What a C library asks only to learn that it is missing (ENOSYS) is no
 // denial and stays as it is.
-std::vector<Rule> watched(std::vector<Rule> rules, Watch watch);
+// With `inet_elsewhere`, connections by address are known by other means, and are not told below kAll.
+std::vector<Rule> watched(std::vector<Rule> rules, Watch watch, bool inet_elsewhere = false);
 
 // Unknown numbers and x32 give ENOSYS, another architecture kills.
 std::vector<sock_filter> compile(const std::vector<Rule>& rules, std::uint32_t audit_arch);

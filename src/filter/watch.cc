@@ -1,5 +1,8 @@
 #include "filter/watch.h"
 
+#include <netinet/in.h>
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -46,7 +49,11 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"execveat", Use::kExecute, Watch::kCalls, 1, 0, kNone, kNone, kNone},
     {"connect", Use::kConnect, Watch::kCalls, 1, kNone, kNone, kNone, kNone},
     {"bind", Use::kBind, Watch::kCalls, 1, kNone, kNone, kNone, kNone},
-    {"kill", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
+    {"kill", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 1},
+    {"tkill", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 1},
+    {"tgkill", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 2},
+    {"rt_sigqueueinfo", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 1},
+    {"rt_tgsigqueueinfo", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 2},
     {"chdir", Use::kEnter, Watch::kFiles, 0, kNone, kNone, kNone, kNone},
     {"stat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
     {"lstat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
@@ -77,8 +84,8 @@ ArgCheck only_reads(std::int8_t flags) {
   return {ArgCheck::Op::kMaskedEqual, static_cast<std::uint8_t>(flags), 32, kOpensToChange, 0};
 }
 
-// What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that read whole trees do it
-// from open directories: below kAll that is not told, since who has the directory open may read it. What changes
+// What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that read whole trees do
+// it from open directories: below kAll that is not told, since who has the directory open may read it. What changes
 // something is always told.
 void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, const WatchedCall& call, Watch watch) {
   const auto with = [&](std::initializer_list<ArgCheck> more, Action action) {
@@ -94,6 +101,25 @@ void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, 
     if (!named || call.place != kNoArgument) with({only_reads(call.flags)}, kAllowIt);
   }
   with({}, kTellIt);
+}
+
+// Whose address it is cannot be seen in the arguments, but how long it is. Few addresses of other sorts are as long.
+void leave_out_inet(Rule& rule) {
+  constexpr std::uint8_t kLength = 2;
+  std::vector<Clause> clauses;
+  for (const std::uint64_t size : {sizeof(sockaddr_in), sizeof(sockaddr_in6)}) {
+    clauses.push_back({{{ArgCheck::Op::kEqual, kLength, 32, ~0ull, size}}, kAllowIt});
+  }
+  rule.clauses.insert(rule.clauses.begin(), clauses.begin(), clauses.end());
+}
+
+// Who asks whether somebody is there asks often, and is answered. With the other one some runtimes interrupt their own
+// threads a hundred times a second.
+void leave_out_signals(Rule& rule, const WatchedCall& call) {
+  for (const std::uint64_t signal : {0, SIGURG}) {
+    const ArgCheck check{ArgCheck::Op::kEqual, static_cast<std::uint8_t>(call.signal), 32, ~0ull, signal};
+    rule.clauses.push_back({{check}, rule.action});
+  }
 }
 
 void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
@@ -118,17 +144,18 @@ void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
 
 std::span<const WatchedCall> watched_calls() { return kCalls; }
 
-std::vector<Rule> watched(std::vector<Rule> rules, Watch watch) {
+std::vector<Rule> watched(std::vector<Rule> rules, Watch watch, bool inet_elsewhere) {
   if (watch == Watch::kNothing) return rules;
   for (Rule& rule : rules) {
     for (Clause& clause : rule.clauses) clause.action = told(clause.action);
     // By unshare(0) a guest-to-be tries the filter, before anybody listens.
     if (rule.name == "unshare") rule.clauses.push_back({{{ArgCheck::Op::kEqual, 0, 64, ~0ull, 0}}, rule.action});
     rule.action = told(rule.action);
-    // Who asks whether somebody is there asks often, and is answered.
-    if (rule.name == "kill") rule.clauses.push_back({{{ArgCheck::Op::kEqual, 1, 32, ~0ull, 0}}, rule.action});
     const auto call = std::ranges::find(kCalls, rule.name, &WatchedCall::name);
+    if (call != kCalls.end() && call->use == Use::kSignal) leave_out_signals(rule, *call);
+    const bool plain = rule.clauses.empty() && rule.action == kAllowIt;
     if (call != kCalls.end() && watch >= call->from) tell_of_allowed(rule, *call, watch);
+    if (plain && inet_elsewhere && watch < Watch::kAll && rule.name == "connect") leave_out_inet(rule);
   }
   return rules;
 }

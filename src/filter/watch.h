@@ -23,6 +23,7 @@ struct WatchedCall {
   std::int8_t flags = kNoArgument;  // of an open
   std::int8_t path2 = kNoArgument;  // a second name: what a rename or a link makes
   std::int8_t place2 = kNoArgument;
+  std::int8_t signal = kNoArgument;  // its number; the first argument is whom it is for
 };
 std::span<const WatchedCall> watched_calls();
 

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -114,6 +117,38 @@ TEST(FilterWatch, X4_TellsOfWhatIsDenied) {
   EXPECT_EQ(verdict("unshare", {0}), SECCOMP_RET_ERRNO | EPERM);
   // Asked by every program to find out that it is missing.
   EXPECT_EQ(verdict("clone3", {}), SECCOMP_RET_ERRNO | ENOSYS);
+}
+
+TEST(FilterWatch, X4_ConnectionsThatAGatewayTellsOfAreNotToldTwice) {
+  const std::uint32_t arch = native_arch();
+  const auto plain = rules(arch, {});
+  const auto verdict = [&](Watch level, bool elsewhere, std::uint64_t length) {
+    const Call call{arch, number_of(plain, "connect"), {3, 0x1000, length}};
+    return interpret(watched(plain, level, elsewhere), arch, call);
+  };
+  for (const std::uint64_t length : {sizeof(sockaddr_in), sizeof(sockaddr_in6)}) {
+    EXPECT_EQ(verdict(Watch::kFiles, true, length), SECCOMP_RET_ALLOW);
+    EXPECT_EQ(verdict(Watch::kFiles, true, 0xdeadbeef00000000 | length), SECCOMP_RET_ALLOW) << "an int";
+    EXPECT_EQ(verdict(Watch::kFiles, false, length), SECCOMP_RET_USER_NOTIF);
+    EXPECT_EQ(verdict(Watch::kAll, true, length), SECCOMP_RET_USER_NOTIF);
+  }
+  EXPECT_EQ(verdict(Watch::kCalls, true, sizeof(sockaddr_un)), SECCOMP_RET_USER_NOTIF);
+}
+
+TEST(FilterWatch, X4_SignalsAreToldButForQuestionsAndInterruptions) {
+  const std::uint32_t arch = native_arch();
+  const auto told = watched(rules(arch, {}), Watch::kCalls);
+  for (const std::string_view name : {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"}) {
+    const std::size_t at = name.find("tg") == std::string_view::npos ? 1 : 2;
+    const auto verdict = [&](std::uint64_t signal) {
+      Call call{arch, number_of(told, name), {7, 7, 7}};
+      call.args[at] = signal;
+      return interpret(told, arch, call);
+    };
+    EXPECT_EQ(verdict(SIGTERM), SECCOMP_RET_USER_NOTIF) << name;
+    EXPECT_EQ(verdict(0), SECCOMP_RET_ALLOW) << name;
+    EXPECT_EQ(verdict(SIGURG), SECCOMP_RET_ALLOW) << name;
+  }
 }
 
 TEST(FilterWatch, TellsMoreFromLevelToLevel) {

@@ -36,8 +36,9 @@ Task<Result<std::unique_ptr<Stream>>> connect_to(Shared& shared, Flow& flow, con
   if (begun != 0 && errno != EALREADY && errno != EINPROGRESS) {
     co_return fail_errno(errno, "connect", "could not be reached");
   }
-  auto stream = Stream::make(shared.loop, std::move(fd), Stream::Copies::kNone);
+  auto stream = Stream::make(shared.loop, std::move(fd), Stream::Sort::kOwnTcp);
   if (!stream) co_return std::unexpected(std::move(stream).error());
+  (*stream)->not_readable();  // if it greets, we are told
   if (begun != 0) {
     flow.set_server(stream->get());
     (*stream)->not_writable();

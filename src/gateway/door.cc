@@ -145,7 +145,7 @@ Task<void> serve_direct(Shared& shared, Fd client_fd) {
   socklen_t size = sizeof storage;
   if (::getsockname(client_fd.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0) co_return;
   const auto wanted = proto::from_sockaddr(reinterpret_cast<const sockaddr*>(&storage), size);
-  auto client = Stream::make(shared.loop, std::move(client_fd), Stream::Copies::kNone);
+  auto client = Stream::make(shared.loop, std::move(client_fd), Stream::Sort::kOwnTcp);
   if (!wanted || !client) co_return;
   Flow flow(shared, Via::kDirect);
   flow.set_client(client->get());

@@ -110,7 +110,7 @@ Task<void> serve_socks(Shared& shared, Stream& client, std::string bytes) {
 }  // namespace
 
 Task<void> serve_proxy(Shared& shared, Fd client_fd) {
-  auto made = Stream::make(shared.loop, std::move(client_fd), Stream::Copies::kNone);
+  auto made = Stream::make(shared.loop, std::move(client_fd), Stream::Sort::kOwnTcp);
   if (!made) co_return;
   Stream& client = **made;
   char part[kPart];

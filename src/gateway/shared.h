@@ -1,6 +1,7 @@
 // What all connections of a gateway share. One thread, so no locks.
 #pragma once
 
+#include <array>
 #include <list>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@ struct Shared {
   Vault vault;
   Names names{};
   PipePool pipes{};
+  std::array<char, 16 * 1024> part{};  // bytes on their way, as long as nobody else has a turn
   LiveSockets sockets;
   SocketDialer socket_dialer;
   std::unique_ptr<Link> link{};

@@ -10,15 +10,16 @@ namespace cloche::gateway {
 namespace {
 // A peer that is always ready must not keep the loop from the others, and from the engine.
 constexpr unsigned kTurns = 16;
-constexpr std::uint32_t kToRead = EPOLLIN | EPOLLRDHUP | EPOLLET;
+constexpr std::uint32_t kToRead = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET;
 }  // namespace
 
-Result<std::unique_ptr<Stream>> Stream::make(Loop& loop, Fd fd, Copies copies) {
-  std::unique_ptr<Stream> stream(new Stream(loop, std::move(fd), copies));
+Result<std::unique_ptr<Stream>> Stream::make(Loop& loop, Fd fd, Sort sort) {
+  std::unique_ptr<Stream> stream(new Stream(loop, std::move(fd), sort));
   Stream* raw = stream.get();
   CLOCHE_TRY_ASSIGN(stream->watch_, loop.poller().watch(raw->fd(), kToRead, [raw](std::uint32_t events) {
     const bool ended = (events & (EPOLLERR | EPOLLHUP)) != 0;
-    if (ended || (events & (EPOLLIN | EPOLLRDHUP)) != 0) {
+    if (ended || (events & (EPOLLPRI | EPOLLRDHUP)) != 0) raw->ends_or_stops_ = true;
+    if (ended || (events & (EPOLLIN | EPOLLPRI | EPOLLRDHUP)) != 0) {
       raw->readable_ = true;
       raw->loop_.wake(raw->reader_, raw->turn_);
     }
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Stream>> Stream::make(Loop& loop, Fd fd, Copies copies) {
 }
 
 Stream::~Stream() {
-  if (copies_ == Copies::kNone) watch_.leave_to_close();
+  if (sort_ == Sort::kOwnTcp) watch_.leave_to_close();
 }
 
 // Asking anew makes the kernel look at once: room that came meanwhile is not missed.
@@ -56,16 +57,17 @@ void Stream::end_of_writing() { ::shutdown(fd(), SHUT_WR); }
 
 Task<std::int64_t> Stream::read_some(char* to, std::size_t size, Clock::time_point deadline) {
   for (;;) {
+    const bool in_time = co_await readable(deadline);
+    if (!in_time) co_return -ETIMEDOUT;
     const ssize_t n = ::recv(fd(), to, size, 0);
     if (n >= 0) {
+      if (n > 0 && static_cast<std::size_t>(n) < size) drained();
       if (++unbroken_ % kTurns == 0) co_await loop_.others();
       co_return n;
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN) co_return -errno;
     readable_ = false;
-    const bool in_time = co_await readable(deadline);
-    if (!in_time) co_return -ETIMEDOUT;
   }
 }
 

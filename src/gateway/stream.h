@@ -1,5 +1,5 @@
 // Stream: one non-blocking socket in the loop. Edge-triggered: what the kernel said is remembered until a call says
-// EAGAIN, so that a busy connection costs no call of epoll. Room to write is asked for from the first time there was
+// EAGAIN, or a read brought less than it asked for, so that a busy connection costs no call of epoll. Room to write is asked for from the first time there was
 // none: most connections never fill their buffers, and each word of room would wake the loop.
 #pragma once
 
@@ -19,11 +19,12 @@ namespace cloche::gateway {
 
 class Stream {
  public:
-  // Whether another process may have, or have had a moment ago, a copy of the descriptor.
-  enum class Copies : std::uint8_t { kMaybe, kNone };
+  // kOwnTcp: a TCP connection that this process made or took itself. No other process has a copy of the descriptor, and
+  // a read that brings less than it asked for has brought all there is.
+  enum class Sort : std::uint8_t { kOther, kOwnTcp };
 
-  bool may_have_copies() const { return copies_ == Copies::kMaybe; }
-  static Result<std::unique_ptr<Stream>> make(Loop& loop, Fd fd, Copies copies = Copies::kMaybe);
+  bool may_have_copies() const { return sort_ != Sort::kOwnTcp; }
+  static Result<std::unique_ptr<Stream>> make(Loop& loop, Fd fd, Sort sort = Sort::kOther);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();
@@ -32,6 +33,9 @@ class Stream {
   bool is_readable() const { return readable_; }
   bool is_writable() const { return writable_; }
   void not_readable() { readable_ = false; }
+  // After a read that brought less than there was room for. The end may be behind it, or a mark of urgent bytes, at
+  // which a read stops.
+  void drained() { readable_ = sort_ != Sort::kOwnTcp || ends_or_stops_; }
   void not_writable();
   // Whoever waits for something to read goes before all others.
   void put_first() { turn_ = Loop::Turn::kFirst; }
@@ -103,14 +107,15 @@ class Stream {
   Task<int> write_all(std::string_view bytes, Clock::time_point deadline = kNever);
 
  private:
-  Stream(Loop& loop, Fd fd, Copies copies) : loop_(loop), fd_(std::move(fd)), copies_(copies) {}
+  Stream(Loop& loop, Fd fd, Sort sort) : loop_(loop), fd_(std::move(fd)), sort_(sort) {}
 
   Loop& loop_;
   Fd fd_;
-  Copies copies_;
+  Sort sort_;
   Loop::Turn turn_ = Loop::Turn::kNext;
   bool readable_ = true;
   bool writable_ = true;
+  bool ends_or_stops_ = false;
   unsigned unbroken_ = 0;  // reads and writes that did not have to wait
   Waiter* reader_ = nullptr;
   Waiter* writer_ = nullptr;

@@ -144,7 +144,7 @@ void Observer::note(const seccomp_notif& told, int error) {
   const auto number = static_cast<std::size_t>(told.data.nr);
   const filter::WatchedCall* call = number < table_->calls.size() ? table_->calls[number] : nullptr;
   if (call == nullptr) return;
-  if (call->use == Use::kSignal) return note_signal(told);
+  if (call->use == Use::kSignal) return note_signal(told, *call);
   if (call->use == Use::kConnect || call->use == Use::kBind) return note_address(told, call->use);
   note_path(told, *call, call->path, call->place, call->use);
   if (call->path2 != filter::kNoArgument) note_path(told, *call, call->path2, call->place2, Use::kMake);
@@ -227,9 +227,9 @@ void Observer::note_address(const seccomp_notif& told, Use use) {
   if (still_there(told)) add(std::move(seen), pid);
 }
 
-void Observer::note_signal(const seccomp_notif& told) {
+void Observer::note_signal(const seccomp_notif& told, const filter::WatchedCall& call) {
   const auto target = static_cast<int>(told.data.args[0]);
-  const auto signal = static_cast<int>(told.data.args[1]);
+  const auto signal = static_cast<int>(told.data.args[call.signal]);
   if (target <= 0 || signal == 0)
     return;  // groups are the cell's own; and who asks whether somebody is there is told so
   const auto pid = static_cast<pid_t>(told.pid);

@@ -58,7 +58,7 @@ class Observer {
   void note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path, std::int8_t place,
                  filter::Use use);
   void note_address(const seccomp_notif& told, filter::Use use);
-  void note_signal(const seccomp_notif& told);
+  void note_signal(const seccomp_notif& told, const filter::WatchedCall& call);
   bool may_read(pid_t pid, std::uint64_t address);
   bool still_there(const seccomp_notif& told) const;
   guest_view::Patience patience_for(const std::string& path) const;

@@ -113,6 +113,8 @@ for call in (lambda: libc.mount(b"a", b"/work", b"tmpfs", 0, None), lambda: libc
 attempt(lambda: socket.socket(socket.AF_INET))
 attempt(lambda: socket.socket(socket.AF_VSOCK))
 attempt(lambda: os.kill(VICTIM, 9))
+ctypes.CDLL(None).sigqueue(VICTIM, 10, 0)
+ctypes.CDLL(None).tgkill(VICTIM, VICTIM, 12)
 ctypes.CDLL(None).mount(b"a", b"/work", b"tmpfs", 0, None)
 ctypes.CDLL(None).unshare(0x10000000)
 """
@@ -129,7 +131,8 @@ ctypes.CDLL(None).unshare(0x10000000)
                 self.assertTrue(self.denial(report, "syscall", "mount")["never"])
                 self.assertTrue(self.denial(report, "syscall", "unshare")["never"])
                 if victim.pid > 11_000 or kind == "process":
-                    self.assertTrue(self.denial(report, "signal", f"9 to process {victim.pid}")["never"])
+                    for signal in (9, 10, 12):
+                        self.assertTrue(self.denial(report, "signal", f"{signal} to process {victim.pid}")["never"])
                 self.assertIsNone(victim.poll())
 
     def test_X4_a_socket_of_the_host(self):
@@ -250,6 +253,12 @@ attempt(lambda: open({self.data!r}))
         self.assertEqual(done.returncode, 124)
         limits = [d for d in report["denials"] if d["what"] == "limit"]
         self.assertEqual([d["allow"] for d in limits], ['limits.wall = "600ms"'])
+
+    def test_X4_a_full_disk_that_the_guest_does_without(self):
+        _, report = self.run_report("--disk", "1M", "--", "sh", "-c", "head -c 9M /dev/zero >/tmp/all 2>/dev/null; true")
+        self.assertEqual(report["outcome"]["kind"], "exited")
+        limits = [d for d in report["denials"] if d["what"] == "limit"]
+        self.assertEqual([d["allow"] for d in limits], ['limits.disk = "2M"'])
 
     def test_X4_why_shows_them_and_levels_choose(self):
         report = self.path("kept.json")
