@@ -4,10 +4,8 @@
 #include "cli/console.h"
 #include "cli/plan_view.h"
 #include "cli/run_options.h"
-#include "plan/plan.h"
 
 namespace cloche::cli {
-namespace {
 
 Result<Plan> plan_of(const RunArgs& args) {
   const Environment env = read_environment();
@@ -15,8 +13,6 @@ Result<Plan> plan_of(const RunArgs& args) {
   CLOCHE_TRY_ASSIGN(const Request request, make_request(args, policy, env));
   return make_plan(policy, request, probe_for(policy, request.home));
 }
-
-}  // namespace
 
 int plan_command(Words words) {
   const auto args = read_run_args(words);

@@ -56,7 +56,7 @@ void stop(int /*number*/) { g_stopped = 1; }
 class SignalsStop {
  public:
   SignalsStop() {
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_handler = stop;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
   }
@@ -153,6 +153,20 @@ std::string now_text() {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
+// Whether anything runs with that policy at all, and if not, why.
+Status check_policy(const Parsed& parsed, const std::string& policy) {
+  std::vector<std::string> words{"--policy", policy};
+  for (const char* option : {"--tier", "--backend"}) {
+    if (parsed.has(option)) words.insert(words.end(), {option, parsed.value(option)});
+  }
+  words.insert(words.end(), {"--", "/bin/true"});
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  CLOCHE_TRY_ASSIGN(const RunArgs args, read_run_args(pointers));
+  CLOCHE_TRY_ASSIGN(const Plan plan, plan_of(args));
+  return {};
+}
+
 // Which columns there are, and what a reader has to know about them.
 Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doctor, prove::Plan& plan,
                prove::Proof& proof) {
@@ -247,6 +261,10 @@ int prove_command(Words words) {
   if (!known) return complain(known.error(), kExitFailed);
   const auto attacks = choose(std::move(*known), *parsed);
   if (!attacks) return usage_error(attacks.error(), "prove");
+  if (asked->policy && !parsed->has("--list")) {
+    const Status usable = check_policy(*parsed, *asked->policy);
+    if (!usable) return complain(usable.error(), exit_code_of(usable.error()));
+  }
   if (parsed->has("--list")) {
     return put(STDOUT_FILENO, parsed->has("--json") ? prove::list_to_json(*attacks) : prove::render_list(*attacks))
                ? 0

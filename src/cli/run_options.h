@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/way_out_options.h"
 #include "plan/host_facts.h"
+#include "plan/plan.h"
 #include "plan/request.h"
 #include "policy/policy.h"
 #include "report/report.h"
@@ -57,6 +58,8 @@ std::vector<std::string> named_ceilings(const RunArgs& args);
 void keep_advice_below_ceilings(Report& report, const RunArgs& args, const Environment& env);
 std::string current_directory();
 Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
+// What a run with these words would do on this host.
+Result<Plan> plan_of(const RunArgs& args);
 
 // Where a run with a gateway listens for `cloche grant` and `cloche revoke`. Nothing: it has none, or there is no place
 // for it, without which it runs as well.

@@ -157,12 +157,12 @@ class Policies(ProveCase):
         reading = self.prove_policy(f'[files]\nread = ["/var/tmp", "{self.state}/prove"]')
         self.assertEqual(reading, {**tight, "read-ssh": "breached"})
 
-    def test_a_policy_that_is_refused_here_cannot_be_tried(self):
-        policy = self.path("policy.toml", 'version = 1\nextends = "untrusted"\ntier = "microvm"\n')
-        proof = self.proof("--policy", policy, "--only", "read-ssh")
-        outcome = proof["attacks"][0]["results"]["policy"]
-        self.assertEqual(outcome["result"], "not-tried")
-        self.assertEqual(outcome["exit_code"], 126)
+    def test_a_policy_that_is_refused_here_says_why_and_nothing_is_tried(self):
+        for text, why in (('version = 1\nextends = "untrusted"\ntier = "microvm"\n', b"microvm"), ("nonsense", b"TOML")):
+            done = self.cloche("prove", "--json", "--policy", self.path("policy.toml", text), "--only", "read-ssh")
+            self.assertEqual((done.returncode, done.stdout), (126, b""))
+            self.assertIn(why, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
 
 
 class Honest(ProveCase):
