@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -58,6 +57,14 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
+// The text before the mark, which is taken out with it.
+std::string_view cut(std::string_view& text, char mark) {
+  const std::size_t end = std::min(text.find(mark), text.size());
+  const std::string_view out = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return out;
+}
+
 std::optional<std::string> target_of(const Fd& link) {
   std::array<char, PATH_MAX> text{};
   const ssize_t size = ::readlinkat(link.get(), "", text.data(), text.size());
@@ -68,20 +75,14 @@ std::optional<std::string> target_of(const Fd& link) {
 }  // namespace
 
 HostLook::HostLook(std::string_view mounts) : known_(!mounts.empty()), until_(Clock::now() + kLongest) {
-  std::istringstream lines{std::string(mounts)};
-  for (std::string line; std::getline(lines, line);) {
+  while (!mounts.empty()) {
     // id parent major:minor root POINT options … - KIND source options
-    std::istringstream words(line);
-    std::string word;
-    std::string point;
-    for (int i = 0; i < 5 && words >> word; ++i) point = word;
-    std::string kind;
-    while (words >> word) {
-      if (word == "-") {
-        words >> kind;
-        break;
-      }
+    std::string_view line = cut(mounts, '\n');
+    std::string_view point;
+    for (int i = 0; i < 5; ++i) point = cut(line, ' ');
+    while (!line.empty() && cut(line, ' ') != "-") {
     }
+    const std::string_view kind = cut(line, ' ');
     if (std::ranges::find(kOwnKinds, kind) == kOwnKinds.end()) elsewhere_.push_back(unescaped(point));
   }
 }
