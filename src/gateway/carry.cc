@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPart = 16 * 1024;
 
-enum class Heard { kClient, kEnd };
+enum class Heard { kClient, kClientEnd, kEnd };
 
 // Reads the guest's next bytes; what the server says meanwhile is passed on, since some servers greet first.
 Task<Heard> hear(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string& early, bool& server_spoke) {
@@ -27,7 +27,7 @@ Task<Heard> hear(Shared& shared, Flow& flow, Stream& client, Stream& server, std
     if (client.is_readable()) {
       const std::int64_t n = co_await client.read_some(part, sizeof part, Clock::now());
       if (n == -ETIMEDOUT) continue;
-      if (n <= 0) co_return Heard::kEnd;
+      if (n <= 0) co_return n == 0 ? Heard::kClientEnd : Heard::kEnd;
       early.append(part, static_cast<std::size_t>(n));
       co_return Heard::kClient;
     }
@@ -47,10 +47,7 @@ Task<void> pass_opaque(Shared& shared, Flow& flow, Stream& client, Stream& serve
     co_await relay_scanned(shared, flow, client, server, std::move(early));
     co_return;
   }
-  const bool go_on = co_await account(shared, flow, Way::kOut, early.size());
-  if (!go_on) co_return;
-  const int error = co_await server.write_all(early);
-  if (error == 0) co_await relay(shared, flow, client, server);
+  co_await relay(shared, flow, client, server, std::move(early));
 }
 
 // What is wrong with a greeting on a connection to this name; empty: nothing.
@@ -84,7 +81,7 @@ Task<std::optional<std::size_t>> hear_hello(Shared& shared, Flow& flow, Stream& 
       co_return std::nullopt;
     }
     const Heard heard = co_await hear(shared, flow, client, server, early, server_spoke);
-    if (heard == Heard::kEnd) co_return std::nullopt;
+    if (heard != Heard::kClient) co_return std::nullopt;
   }
 }
 
@@ -158,10 +155,12 @@ Task<void> carry(Shared& shared, Flow& flow, Stream& client, Stream& server, con
   Speech speech = classify_speech(early, server_spoke);
   while (speech == Speech::kMore) {
     const Heard heard = co_await hear(shared, flow, client, server, early, server_spoke);
-    if (heard == Heard::kEnd) {
-      // One side ended before the guest said anything that could be checked: what it may still want to say is not.
+    if (heard == Heard::kClientEnd && early.empty()) {
+      co_await pass_opaque(shared, flow, client, server, "");  // it will say nothing; the other side may
       co_return;
     }
+    // One side ended before the guest said anything that could be checked: what it may still want to say is not.
+    if (heard != Heard::kClient) co_return;
     speech = classify_speech(early, server_spoke);
   }
   switch (speech) {

@@ -53,9 +53,7 @@ void Flow::abort(std::string reason) {
   if (std::exchange(aborted_, true)) return;
   if (!reason.empty()) record.reason += (record.reason.empty() ? "" : "; ") + reason;
   for (Stream* stream : {client_, server_}) {
-    if (stream == nullptr) continue;
-    stream->reset_on_close();
-    stream->shut_down();
+    if (stream != nullptr) stream->cut();
   }
 }
 

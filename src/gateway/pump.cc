@@ -66,89 +66,126 @@ Task<bool> account(Shared& shared, Flow& flow, Way way, std::size_t bytes) {
 
 namespace {
 
-enum class Moved { kLittle, kMuch, kNothing, kEnd, kBroken, kOver };
+enum class Turn {
+  kLittle,
+  kMuch,
+  kNothing,
+  kEnd,
+  kGone,    // `from` did not end, but is no more
+  kNoMore,  // `to` takes no more
+  kOver,
+};
 
-// Through this process, which takes fewer calls than a pipe. Nobody else has a turn between the read and the write, so
-// all connections share the room.
-Task<Moved> move_little(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
+// Through this process, which takes fewer calls than a pipe. Nobody else has a turn between the read and the write,
+// unless there is a rate to wait for, so all connections share the room.
+Task<Turn> move_little(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
   const std::size_t most = shared.meter.most_at_once(shared.part.size());
   const ssize_t n = ::recv(from.fd(), shared.part.data(), most, 0);
   if (n < 0 && errno == EAGAIN) {
     from.not_readable();
-    co_return Moved::kNothing;
+    co_return Turn::kNothing;
   }
-  if (n < 0) co_return errno == EINTR ? Moved::kNothing : Moved::kBroken;
-  if (n == 0) co_return Moved::kEnd;
-  const auto size = static_cast<std::size_t>(n);
-  if (size < most) from.drained();
-  const bool go_on = co_await account(shared, flow, way, size);
-  if (!go_on) co_return Moved::kOver;
-  const ssize_t sent = ::send(to.fd(), shared.part.data(), size, MSG_NOSIGNAL);
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) co_return Moved::kBroken;
-  const std::size_t done = sent < 0 ? 0 : static_cast<std::size_t>(sent);
-  if (done < size) {
-    const std::string rest(shared.part.data() + done, size - done);
+  if (n < 0) co_return errno == EINTR ? Turn::kNothing : Turn::kGone;
+  if (n == 0) co_return Turn::kEnd;
+  std::string_view bytes(shared.part.data(), static_cast<std::size_t>(n));
+  const bool is_all = bytes.size() < most;
+  if (is_all) from.drained();
+  std::string kept;
+  if (shared.meter.has_rate()) bytes = kept = bytes;
+  const bool go_on = co_await account(shared, flow, way, bytes.size());
+  if (!go_on) co_return Turn::kOver;
+  const ssize_t sent = ::send(to.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) co_return Turn::kNoMore;
+  bytes.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
+  if (!bytes.empty()) {
+    const std::string rest(bytes);
     const int error = co_await to.write_all(rest);
-    if (error != 0) co_return Moved::kBroken;
+    if (error != 0) co_return Turn::kNoMore;
   }
-  co_return size < most ? Moved::kLittle : Moved::kMuch;
+  co_return is_all ? Turn::kLittle : Turn::kMuch;
 }
 
 // Through a pipe.
-Task<Moved> move_much(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
+Task<Turn> move_much(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
   std::optional<sys::Pipe> pipe = shared.pipes.take();
   if (!pipe) {
     flow.abort("no pipe could be made for it");
-    co_return Moved::kOver;
+    co_return Turn::kOver;
   }
   const std::size_t most = shared.meter.most_at_once(kPipeBytes);
   const ssize_t n = ::splice(from.fd(), nullptr, pipe->write.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
   if (n <= 0) {
-    const int error = errno;
+    const int error = n == 0 ? 0 : errno;
     shared.pipes.give(std::move(*pipe));
-    if (n == 0) co_return Moved::kEnd;
-    if (error == EAGAIN) from.not_readable();
-    co_return error == EAGAIN || error == EINTR ? Moved::kNothing : Moved::kBroken;
+    if (error == EINTR) co_return Turn::kNothing;
+    // At a mark of urgent bytes it says the same as at the end, or as if there were nothing. Another call knows better.
+    if (error == 0 || (error == EAGAIN && from.ends_or_stops())) {
+      const Turn turn = co_await move_little(shared, flow, from, to, way);
+      co_return turn;
+    }
+    if (error != EAGAIN) co_return Turn::kGone;
+    from.not_readable();
+    co_return Turn::kNothing;
   }
   const auto bytes = static_cast<std::size_t>(n);
   const bool go_on = co_await account(shared, flow, way, bytes);
-  if (!go_on) co_return Moved::kOver;
+  if (!go_on) co_return Turn::kOver;
   const Drained drained = co_await drain(*pipe, to, bytes);
-  if (drained == Drained::kBroken) co_return Moved::kBroken;
+  if (drained == Drained::kBroken) co_return Turn::kNoMore;
   shared.pipes.give(std::move(*pipe));
-  co_return Moved::kMuch;
+  co_return Turn::kMuch;
+}
+
+// A reset overtakes what is still on its way.
+Task<void> let_arrive(Shared& shared, const Stream& to) {
+  constexpr Millis kLongest{2'000};
+  constexpr Millis kPause{2};
+  const Clock::time_point deadline = Clock::now() + kLongest;
+  while (!to.has_arrived() && !shared.over && Clock::now() < deadline)
+    co_await shared.loop.until(Clock::now() + kPause);
 }
 
 }  // namespace
 
 Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, Ends& ends) {
-  // Who waits for the rate would have to keep the bytes: a pipe does.
-  bool much = shared.meter.has_rate();
+  bool much = shared.meter.has_rate();  // a pipe keeps the bytes while they wait
   for (int turn = 0;; ++turn) {
     co_await from.readable();
     if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
-    Task<Moved> move = much ? move_much(shared, flow, from, to, way) : move_little(shared, flow, from, to, way);
-    const Moved moved = co_await move;
-    if (moved == Moved::kMuch) much = true;
-    if (moved == Moved::kOver) co_return;
-    if (moved == Moved::kEnd) {
+    Task<Turn> move = much ? move_much(shared, flow, from, to, way) : move_little(shared, flow, from, to, way);
+    const Turn moved = co_await move;
+    if (moved == Turn::kMuch) much = true;
+    if (moved == Turn::kOver) co_return;
+    if (moved == Turn::kEnd && !ends.cut) {
       const bool last = --ends.left == 0;
       co_await shared.loop.others();  // who leaves has time, who comes has not
       // Else both are closed now, unless somebody else may hold the other one open.
       if (!last || to.may_have_copies()) to.end_of_writing();
       co_return;
     }
-    if (moved == Moved::kBroken) break;
+    if (moved == Turn::kNoMore) {
+      ends.cut = true;
+      if (--ends.left > 0) co_return;  // what it said before is passed on by the other way's pump
+    }
+    if (moved == Turn::kEnd || moved == Turn::kGone || moved == Turn::kNoMore) break;
   }
-  // One side is gone: so is the other.
-  from.reset_on_close();
-  to.reset_on_close();
-  from.shut_down();
-  to.shut_down();
+  co_await let_arrive(shared, to);
+  from.cut();
+  to.cut();
 }
 
-Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server) {
+Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
   Ends ends;
+  if (!early.empty()) {
+    const bool go_on = co_await account(shared, flow, Way::kOut, early.size());
+    if (!go_on) co_return;
+    const int error = co_await server.write_all(early);
+    if (error != 0) {
+      ends = {.left = 1, .cut = true};
+      co_await pump(shared, flow, server, client, Way::kIn, ends);
+      co_return;
+    }
+  }
   co_await Both(pump(shared, flow, client, server, Way::kOut, ends),
                 pump(shared, flow, server, client, Way::kIn, ends));
 }

@@ -1,8 +1,10 @@
 // Bytes from one socket to another, without looking at them. Many go through a pipe of the kernel's, so that they are
-// not copied into this process; few go through it, which takes fewer calls. Pipes are borrowed while bytes are in them, so that idle connections hold none.
+// not copied into this process; few go through it, which takes fewer calls. Pipes are borrowed while bytes are in them,
+// so that idle connections hold none.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
@@ -28,12 +30,14 @@ class PipePool {
 
 struct Ends {
   int left = 2;
+  bool cut = false;  // one side takes no more, and did not say so
 };
 
-// Until the end of `from`, which is passed on, or an error, which ends both. `ends`: of this connection, both ways.
+// Until the end of `from`, which is passed on as what it is. A side that takes no more may have said something before:
+// that is passed on first. `ends`: of this connection, both ways.
 Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, Ends& ends);
-// Both ways, until both are over.
-Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server);
+// Both ways, until both are over; `early` goes to the server first.
+Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early = {});
 
 // Counts bytes that were moved by other means, and waits as long as the rate wants. False: the run is over.
 Task<bool> account(Shared& shared, Flow& flow, Way way, std::size_t bytes);

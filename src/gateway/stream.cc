@@ -1,5 +1,7 @@
 #include "gateway/stream.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,11 +43,23 @@ void Stream::not_writable() {
   watch_.set_events(kToRead | EPOLLOUT);
 }
 
-void Stream::shut_down() {
-  ::shutdown(fd(), SHUT_RDWR);
+// An address of no family takes a TCP connection apart: the other side hears of it at once, and by a reset. An orderly
+// end would tell it that what came is whole.
+void Stream::cut() {
+  sockaddr none{};
+  none.sa_family = AF_UNSPEC;
+  if (sort_ != Sort::kOwnTcp || ::connect(fd(), &none, sizeof none) != 0) ::shutdown(fd(), SHUT_RDWR);
   readable_ = writable_ = true;
   loop_.wake(reader_);
   loop_.wake(writer_);
+}
+
+bool Stream::has_arrived() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (sort_ != Sort::kOwnTcp || ::getsockopt(fd(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
+  constexpr int kClosed = 7;  // TCP_CLOSE, in a header that cannot be had together with this one
+  return info.tcpi_state == kClosed || (info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0);
 }
 
 void Stream::reset_on_close() {

@@ -1,6 +1,7 @@
 // Stream: one non-blocking socket in the loop. Edge-triggered: what the kernel said is remembered until a call says
-// EAGAIN, or a read brought less than it asked for, so that a busy connection costs no call of epoll. Room to write is asked for from the first time there was
-// none: most connections never fill their buffers, and each word of room would wake the loop.
+// EAGAIN, or a read brought less than it asked for, so that a busy connection costs no call of epoll. Room to write is
+// asked for from the first time there was none: most connections never fill their buffers, and each word of room would
+// wake the loop.
 #pragma once
 
 #include <cstddef>
@@ -36,13 +37,16 @@ class Stream {
   // After a read that brought less than there was room for. The end may be behind it, or a mark of urgent bytes, at
   // which a read stops.
   void drained() { readable_ = sort_ != Sort::kOwnTcp || ends_or_stops_; }
+  bool ends_or_stops() const { return ends_or_stops_; }
   void not_writable();
   // Whoever waits for something to read goes before all others.
   void put_first() { turn_ = Loop::Turn::kFirst; }
-  // Ends both directions; whoever waits is woken and sees the end.
-  void shut_down();
+  // Ends both directions now, with a reset where there is such a thing; whoever waits is woken and sees it.
+  void cut();
   // The other side gets a reset instead of an orderly end.
   void reset_on_close();
+  // Of what was written, nothing is on its way any more.
+  bool has_arrived() const;
   void end_of_writing();
 
   struct Wait {

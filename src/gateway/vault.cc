@@ -200,7 +200,8 @@ std::optional<proto::HttpError> SecretWatcher::response_body(std::string& payloa
 namespace {
 
 // From the guest: nothing that holds a placeholder gets through.
-Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, SecretScan scan, std::string early) {
+Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, SecretScan scan, std::string early,
+                        Ends& ends) {
   char part[16 * 1024];
   for (std::string bytes = std::move(early);;) {
     const bool go_on = co_await account(shared, flow, Way::kOut, bytes.size());
@@ -212,16 +213,27 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
       co_return;
     }
     const int error = co_await to.write_all(clean);
-    std::int64_t n = -error;
-    if (error == 0) n = co_await from.read_some(part, sizeof part, scan.holds() ? Clock::now() + kToHold : kNever);
+    if (error != 0) {
+      ends.cut = true;  // what it said before is passed on by the other way's pump
+      co_return;
+    }
+    const std::int64_t n = co_await from.read_some(part, sizeof part, scan.holds() ? Clock::now() + kToHold : kNever);
     if (n == -ETIMEDOUT && scan.holds()) {
       bytes.clear();
       const std::string rest = scan.let_go();
       const int broken = co_await to.write_all(rest);
-      if (broken != 0) co_return;
+      if (broken != 0) {
+        ends.cut = true;
+        co_return;
+      }
       continue;
     }
-    if (n <= 0) {
+    if (n < 0) {
+      from.cut();
+      to.cut();
+      co_return;
+    }
+    if (n == 0) {
       const std::string rest = scan.finish();
       co_await to.write_all(rest);
       to.end_of_writing();
@@ -236,7 +248,7 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
 Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
   const SecretVault& secrets = shared.vault.state_->secrets;
   Ends ends;
-  co_await Both(pump_scanned(shared, flow, client, server, SecretScan(secrets), std::move(early)),
+  co_await Both(pump_scanned(shared, flow, client, server, SecretScan(secrets), std::move(early), ends),
                 pump(shared, flow, server, client, Way::kIn, ends));
 }
 
