@@ -161,8 +161,9 @@ void tell(const Report& report, const Voice& voice) {
     RenderOptions options = voice.render;
     options.detail = Detail::kDebug;
     put(STDERR_FILENO, render(shown, options));
-  } else if (!voice.quiet) {
-    put(STDERR_FILENO, render_summary(report, voice.render));
+  } else if (!voice.quiet || report.outcome.kind == OutcomeKind::kRefused ||
+             report.outcome.kind == OutcomeKind::kFailed) {
+    put(STDERR_FILENO, render_summary(report, voice.render));  // why there was no run is never kept quiet
   }
 }
 

@@ -104,7 +104,7 @@ constexpr auto kOutput = std::to_array<OptionSpec>({
     {"--report", 'o', "FILE", "Writes the report as JSON, in one step, when the run is over"},
     {"--events", 0, "FILE", "Writes what goes through the gateway as it happens, a JSON object in each line"},
     {"--json", 'j', {}, "The report (plan: the plan) as JSON on stdout; the guest's output is then only in it"},
-    {"--quiet", 'q', {}, "No summary on stderr"},
+    {"--quiet", 'q', {}, "No summary on stderr, unless there could be no run"},
     {"--verbose", 'v', {}, "The whole report with its receipt on stderr"},
     {"--no-record", 0, {}, "Leaves no record of the run for `cloche ps --all`; CLOCHE_RECORD=0 does the same"},
     {"--timing", 0, {}, "Where the time went, step by step, as bars on stderr"},

@@ -146,7 +146,7 @@ void tell_exit(int status) {
   struct statfs scratch;
   if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic &&
       (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
-    message.probe |= wire::kScratchFull;
+    message.probe |= wire::kScratchFull | (scratch.f_bavail == 0 ? 0u : wire::kInodesUsedUp);
   }
   message.cpu_user_us = microseconds(usage.ru_utime);
   message.cpu_system_us = microseconds(usage.ru_stime);

@@ -92,8 +92,10 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
   if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
   // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/")) return denial_of(need.word, s.what, s, advise_path(s.what, need.right, found->allowed));
-  const std::string end = of_folder || (is_new && found->directory && found->real != s.what) ? folder_of(s.what) : s.what;
+  if (s.what.starts_with("/proc/"))
+    return denial_of(need.word, s.what, s, advise_path(s.what, need.right, found->allowed));
+  const std::string end =
+      of_folder || (is_new && found->directory && found->real != s.what) ? folder_of(s.what) : s.what;
   if (found->real != end && !sees_the_way(plan, s.what)) {
     return denial_of(need.word, s.what, s, advise_linked(found->real, need.right, found->allowed));
   }
@@ -110,7 +112,7 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
     return denial_of("connect", s.what, s, advise_socket(found->real, plan.tier));
   }
   // With a gateway each connection is its business, and in its record; with the host's network nothing is denied.
-  if (plan.gateway || plan.net == NetMode::kHost || s.what.empty()) return std::nullopt;
+  if (plan.has_network() || plan.net == NetMode::kHost || s.what.empty()) return std::nullopt;
   if (s.what.starts_with("127.") || s.what.starts_with("[::1]") || s.what.starts_with("0.0.0.0:")) {
     return std::nullopt;  // the cell's own: whoever is not there was not denied
   }
@@ -181,19 +183,25 @@ std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan,
   for (const Sighting& s : seen) {
     if (s.use == Use::kBind && s.family == Family::kAbstract) own_names.insert(s.what);
   }
-  for (const Sighting& s : seen) {
-    if (s.use == Use::kConnect && own_names.contains(s.what)) continue;
+  const auto add = [&](const Sighting& s, std::size_t most) {
     auto denial = explain_one(s, plan, look);
-    if (!denial) continue;
+    if (!denial) return;
     const auto [place, is_new] = known.emplace(std::pair(denial->what, denial->detail), out.size());
     if (!is_new) {
       out[place->second].count += denial->count;
-    } else if (out.size() < kMostDenials) {
+    } else if (out.size() < most) {
       out.push_back(std::move(*denial));
     } else {
       known.erase(place);
       beyond += denial->count;
     }
+  };
+  // Each has its share: a guest cannot hide a refused call behind many files, nor a file behind many calls.
+  for (const Sighting& s : seen) {
+    if (s.refused) add(s, kMostDenials / 2);
+  }
+  for (const Sighting& s : seen) {
+    if (!s.refused && !(s.use == Use::kConnect && own_names.contains(s.what))) add(s, kMostDenials);
   }
   // The newest of a kind first: what a guest failed of is mostly the last thing that it was denied.
   std::ranges::reverse(out);

@@ -212,6 +212,8 @@ TEST(Explain, X4_AddressesWithoutAGateway) {
   EXPECT_TRUE(explained(inet(Use::kConnect, "127.0.0.1:80"), Host()).empty()) << "the cell's own";
   Plan with_gateway = sample();
   with_gateway.gateway.emplace();
+  EXPECT_FALSE(explained(inet(Use::kConnect, "192.0.2.7:443"), Host(), with_gateway).empty()) << "for sockets only";
+  with_gateway.gateway->proxy_port = 3128;
   EXPECT_TRUE(explained(inet(Use::kConnect, "192.0.2.7:443"), Host(), with_gateway).empty()) << "in its own record";
   EXPECT_EQ(explained(inet(Use::kBind, "127.0.0.1:80"), Host()).size(), 1u);
   EXPECT_EQ(explained(inet(Use::kBind, "192.0.2.7:8080"), Host()).size(), 1u);

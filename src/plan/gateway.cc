@@ -26,8 +26,6 @@ std::unexpected<Error> refuse(std::string step, std::string message, std::string
   return fail(ErrorCode::kRefused, std::move(step), std::move(message), std::move(hint));
 }
 
-bool has_network(const Plan& plan) { return plan.gateway && plan.gateway->proxy_port != 0; }
-
 Result<proto::RuleSet> rules_of(const PlannedGateway& gateway) {
   std::vector<std::string> allow;
   for (const NetGrant& grant : gateway.allow) allow.push_back(grant.rule);
@@ -90,7 +88,7 @@ void listen(Plan& plan, Listener kind, std::uint16_t port) {
 
 // What `localhost` means is the policy's to say: the cell itself, or the host.
 bool names_localhost(const Plan& plan) {
-  if (!has_network(plan)) return false;
+  if (!plan.has_network()) return false;
   const auto rules = rules_of(*plan.gateway);
   const auto name = proto::parse_host_name("localhost");
   return rules && name && std::ranges::any_of(rules->allow, [&](const auto& rule) { return rule.matches(*name); });
@@ -132,7 +130,7 @@ Status settle_gateway(Plan& plan, const StepContext& context) {
 }
 
 void add_gateway_environment(const Plan& plan, std::map<std::string, std::string>& env) {
-  if (!has_network(plan)) return;
+  if (!plan.has_network()) return;
   const std::string http = fmt::format("http://127.0.0.1:{}", plan.gateway->proxy_port);
   const std::string socks = fmt::format("socks5h://127.0.0.1:{}", plan.gateway->proxy_port);
   for (const char* name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"}) env[name] = http;
@@ -161,7 +159,7 @@ void add_gateway_files(Plan& plan) {
                           .x = 0444,
                           .data = std::move(text)});
   };
-  if (has_network(plan)) add("/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:5 attempts:2\n");
+  if (plan.has_network()) add("/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:5 attempts:2\n");
   if (!replaces_certificates(plan)) return;
   // Their content is known when the gateway has made its authority.
   add(kBundle, {});
@@ -179,7 +177,7 @@ void add_gateway_sockets(Plan& plan) {
 }
 
 void add_gateway_listeners(Plan& plan) {
-  if (!has_network(plan)) return;
+  if (!plan.has_network()) return;
   plan.steps.push_back({.kind = StepKind::kLocalRoutes, .serves = Guarantee::kNetwork});
   for (const std::uint16_t port : plan.gateway->ports) listen(plan, kPort, port);
   listen(plan, kProxy, plan.gateway->proxy_port);

@@ -119,6 +119,7 @@ struct Plan {
   NetMode net{};
   bool loopback = false;  // the cell has one: asked for, or what the gateway is reached by
   std::optional<PlannedGateway> gateway;
+  bool has_network() const { return gateway && gateway->proxy_port != 0; }  // through the gateway
   bool tty = false;
   bool scratch_on_host = false;  // tier 0: a work directory on the host, removed afterwards
   std::vector<Reach> reach;      // every path of the view

@@ -155,8 +155,8 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   plan.filter = options;
   plan.watch = context.host.seccomp_notify ? watch_of(context.policy.observe) : filter::Watch::kNothing;
   for (const Step& rule : rules) plan.reach.push_back({rule.a, rule.x});
-  // A gateway tells of every connection that is tried.
-  const bool inet_elsewhere = plan.gateway.has_value();
+  // A gateway to the network tells of every connection that is tried.
+  const bool inet_elsewhere = plan.has_network();
   const auto program = filter::compile(
       filter::watched(filter::rules(context.host.arch, options), plan.watch, inet_elsewhere), context.host.arch);
   plan.steps.push_back(

@@ -27,7 +27,8 @@ using observe::Presence;
 using observe::Sighting;
 
 constexpr std::size_t kMostSightings = 8192;
-constexpr std::size_t kMostGranted = 16'384;
+constexpr std::size_t kMostGranted = std::size_t{2} << 20;  // bytes
+constexpr std::size_t kEntry = 96;                          // what a name takes besides itself
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
 constexpr std::size_t kNumbers = 512;
 constexpr int kHere = -100;  // AT_FDCWD
@@ -92,6 +93,8 @@ Status Observer::listen(Poller& poller, Fd notifier, pid_t init) {
 // One at a time: whoever else waits for the engine has its turn between two of them.
 void Observer::on_readable(std::uint32_t events) {
   if ((events & EPOLLIN) == 0) {
+    constexpr std::uint32_t kInvalid = 0x20;  // POLLNVAL
+    if ((events & (EPOLLHUP | kInvalid)) == 0) return;
     watch_.reset();  // nobody is left who could tell anything
     root_ = Fd();
     return;
@@ -181,8 +184,16 @@ bool Observer::may_read(pid_t pid, std::uint64_t address) {
 }
 
 // What was read belongs to whoever asked only if it is still waiting: its number may be somebody else's by now.
-bool Observer::still_there(const seccomp_notif& told) const {
-  return ::ioctl(notifier_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &told.id) == 0;
+bool Observer::still_there(const seccomp_notif& told) {
+  // Nobody in a cell can get another root than it has. Kept for the run, so it must be this one's.
+  Fd root;
+  if (own_table_ && !root_.valid()) root = guest_view::root_of(static_cast<pid_t>(told.pid));
+  int asked;
+  do {
+    asked = ::ioctl(notifier_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &told.id);
+  } while (asked != 0 && errno == EINTR);
+  if (asked == 0 && root.valid()) root_ = std::move(root);
+  return asked == 0;
 }
 
 void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path,
@@ -193,13 +204,13 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   if (!name || name->empty()) return;  // of a descriptor, which was judged when it was opened
   Sighting seen;
   seen.use = use;
-  // Of a mere place nothing can be read.
-  if (use == Use::kOpen && call.flags != filter::kNoArgument && (told.data.args[call.flags] & O_PATH) != 0) {
+  // Of a mere place nothing can be read; but where Landlock alone decides, whoever has one gets no further, untold.
+  if (own_table_ && use == Use::kOpen && call.flags != filter::kNoArgument &&
+      (told.data.args[call.flags] & O_PATH) != 0) {
     seen.use = (told.data.args[call.flags] & O_DIRECTORY) != 0 ? Use::kEnter : Use::kLook;
   }
   seen.changes = call.flags != filter::kNoArgument && (told.data.args[call.flags] & filter::kOpensToChange) != 0;
   const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
-  if (is_its_own(*name)) return;
   if (name->starts_with('/')) {
     seen.what = observe::absolute("/", *name);
   } else if (const auto start = guest_view::starting_point(pid, from)) {
@@ -207,7 +218,7 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   } else {
     return;
   }
-  if (still_there(told)) add(std::move(seen), pid);
+  if (!is_its_own(seen.what) && still_there(told)) add(std::move(seen), pid);
 }
 
 void Observer::note_address(const seccomp_notif& told, Use use) {
@@ -262,10 +273,9 @@ guest_view::Patience Observer::patience_for(const std::string& path) const {
 }
 
 void Observer::add(Sighting seen, pid_t pid) {
-  const std::string text = seen.refused ? key_of(seen)
-                                        : fmt::format("{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
-                                                      static_cast<int>(seen.family), seen.what);
-  const std::uint64_t key = std::hash<std::string>()(text);
+  std::string key = seen.refused ? key_of(seen)
+                                 : fmt::format("{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
+                                               static_cast<int>(seen.family), seen.what);
   if (const auto found = known_.find(key); found != known_.end()) {
     ++sightings_[found->second].count;
     return;
@@ -273,19 +283,21 @@ void Observer::add(Sighting seen, pid_t pid) {
   if (granted_.contains(key)) return;
   // Tier 0 has the host's own tree, in which we see more than the guest does: how long we take must not tell it.
   if (!seen.refused && own_table_ && seen.what.starts_with('/')) {
-    // Nobody in a cell can get another root than it has.
-    if (!root_.valid()) root_ = guest_view::root_of(pid);
     guest_view::Seen there = guest_view::look(root_, seen.what, patience_for(seen.what));
     seen.presence = there.presence;
     seen.real = std::move(there.real);
     seen.directory = there.directory;
   }
   if (!wants_.everything && observe::is_granted(seen, plan_)) {
-    if (granted_.size() == kMostGranted) granted_.clear();
-    granted_.insert(key);
+    if (granted_bytes_ + key.size() + kEntry > kMostGranted) {
+      granted_.clear();
+      granted_bytes_ = 0;
+    }
+    granted_bytes_ += key.size() + kEntry;
+    granted_.insert(std::move(key));
     return;
   }
-  const std::size_t size = seen.what.size() + seen.real.size();
+  const std::size_t size = 2 * seen.what.size() + seen.real.size();
   if (sightings_.size() == kMostSightings || bytes_ + size > kMostBytes) {
     ++forgotten_;
     return;
@@ -293,7 +305,7 @@ void Observer::add(Sighting seen, pid_t pid) {
   bytes_ += size;
   seen.program = guest_view::program_of(pid);
   seen.count = 1;
-  known_.emplace(key, sightings_.size());
+  known_.emplace(std::move(key), sightings_.size());
   sightings_.push_back(std::move(seen));
 }
 

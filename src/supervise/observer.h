@@ -9,8 +9,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/fd.h"
@@ -60,7 +58,7 @@ class Observer {
   void note_address(const seccomp_notif& told, filter::Use use);
   void note_signal(const seccomp_notif& told, const filter::WatchedCall& call);
   bool may_read(pid_t pid, std::uint64_t address);
-  bool still_there(const seccomp_notif& told) const;
+  bool still_there(const seccomp_notif& told);
   guest_view::Patience patience_for(const std::string& path) const;
   std::string key_of(const observe::Sighting& sighting) const;
   void add(observe::Sighting sighting, pid_t pid);
@@ -76,9 +74,10 @@ class Observer {
   std::uint32_t arch_;
   std::shared_ptr<const Table> table_;
   std::vector<observe::Sighting> sightings_;
-  std::unordered_map<std::uint64_t, std::size_t> known_;  // by hash
-  std::unordered_set<std::uint64_t> granted_;             // seen, and not worth keeping
-  std::size_t bytes_ = 0;                                 // of what is kept
+  std::map<std::string, std::size_t> known_;  // places in sightings_
+  std::set<std::string> granted_;             // seen, and not worth keeping
+  std::size_t granted_bytes_ = 0;
+  std::size_t bytes_ = 0;  // of what is kept
   std::uint64_t forgotten_ = 0;
   std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read
   std::size_t pieces_ = 0;

@@ -351,7 +351,9 @@ void Run::on_exited(const wire::Message& message) {
   report_.usage.cpu_user = std::chrono::microseconds(std::min(message.cpu_user_us, kMost));
   report_.usage.cpu_system = std::chrono::microseconds(std::min(message.cpu_system_us, kMost));
   report_.usage.memory_peak = kibibytes(message.max_rss_kib);
-  scratch_full_ = (message.probe & wire::kScratchFull) != 0;
+  // On tier 0 what init looked at is the host's.
+  scratch_full_ = plan_.tier != Tier::kProcess && (message.probe & wire::kScratchFull) != 0;
+  inodes_used_up_ = scratch_full_ && (message.probe & wire::kInodesUsedUp) != 0;
   if ((message.probe & wire::kAlone) != 0) counted_ = cell_.cgroup.usage();  // nobody is left who could use more
   exit_seen_ = true;
   exit_status_ = message.status;

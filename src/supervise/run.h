@@ -142,6 +142,7 @@ class Run {
   bool exit_seen_ = false;
   int exit_status_ = 0;
   bool scratch_full_ = false;
+  bool inodes_used_up_ = false;
   std::optional<CgroupUsage> counted_;
   bool init_ended_ = false;
   bool kill_sent_ = false;

@@ -46,7 +46,8 @@ void Run::deny_by_limit(const std::string& key, const std::string& what, std::ui
 }
 
 void Run::explain_denials() {
-  const std::string limit = limit_of(report_.outcome.kind);
+  std::string limit = limit_of(report_.outcome.kind);
+  if (report_.outcome.kind == OutcomeKind::kDisk && inodes_used_up_) limit = "limits.inodes";
   const bool told = std::ranges::any_of(
       report_.denials, [&](const Denial& d) { return d.what == "limit" && d.detail.starts_with(limit + ":"); });
   if (!limit.empty() && !told) deny_by_limit(limit, report_.outcome.message, 1);

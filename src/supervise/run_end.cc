@@ -129,8 +129,9 @@ void Run::settle_outcome() {
   if (!cause_set_) settle(OutcomeKind::kExited, fmt::format("the guest ended with code {}", ending.code));
   deny_by_limit("limits.pids", "fork refused", counted.forks_refused);
   deny_by_limit("limits.memory", "killed for memory", counted.oom_kills);
-  if (scratch_full_ && outcome.kind != OutcomeKind::kDisk)
-    deny_by_limit("limits.disk", "used up at the guest's end", 1);
+  if (scratch_full_ && outcome.kind != OutcomeKind::kDisk) {
+    deny_by_limit(inodes_used_up_ ? "limits.inodes" : "limits.disk", "used up at the guest's end", 1);
+  }
 }
 
 void Run::try_finish() {

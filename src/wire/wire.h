@@ -166,8 +166,9 @@ enum ProbeBits : uint32_t {
   kProbeLandlockHeld = 1,  // opening a path that only Landlock forbids gave EACCES
   kProbeFilterHeld = 2,    // a forbidden system call gave the filter's errno
   kProbeKeyringFresh = 4,
-  kScratchFull = 8,  // kExited: nothing more could be written when the guest ended
-  kAlone = 16,       // kExited: no process is left in the cell but init
+  kScratchFull = 8,    // kExited: nothing more could be written when the guest ended
+  kAlone = 16,         // kExited: no process is left in the cell but init
+  kInodesUsedUp = 32,  // kExited, with kScratchFull: it was names that there was no room for
 };
 
 }  // namespace cloche::wire
