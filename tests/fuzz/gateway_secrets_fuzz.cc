@@ -6,6 +6,7 @@
 // The first byte says how the rest is cut and where it goes. "\1" to "\4" in the input stand for the placeholders and
 // the values, which no fuzzer would guess.
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -28,8 +29,10 @@ using egress::SecretPlace;
 constexpr std::string_view kValues[] = {"sk-Real+Value/01\"345", "aaaabaaaabaaaab", "aabaaaabaa"};
 constexpr std::string_view kHolders[] = {"sk-Fake+Other/ab\"def", "ppppqppppqppppq", "ttttuttttu"};
 
-void require(bool law) {
-  if (!law) std::abort();
+void require(bool law, int line = __builtin_LINE()) {
+  if (law) return;
+  std::fprintf(stderr, "the law of line %d is broken\n", line);
+  std::abort();
 }
 
 SecretVault make_vault() {
@@ -62,15 +65,15 @@ bool holds_a_placeholder(std::string_view text) {
   return false;
 }
 
-enum class Fill { kPlaceholders, kValues };
+enum class Fill { kAsAsked, kAsAnswered };
 
 std::string filled(std::string_view text, Fill fill) {
   std::string out;
   for (const char c : text) {
     if (c >= 1 && c <= 3) {
-      out += (fill == Fill::kPlaceholders ? kHolders : kValues)[c - 1];
+      out += (fill == Fill::kAsAsked ? kHolders : kValues)[c - 1];
     } else if (c == 4) {
-      out += to_base64("me:" + std::string((fill == Fill::kPlaceholders ? kHolders : kValues)[1]));
+      out += to_base64("me:" + std::string((fill == Fill::kAsAsked ? kHolders : kValues)[1]));
     } else {
       out += c;
     }
@@ -134,7 +137,8 @@ void check_request(const SecretVault& vault, std::string_view text, std::string_
   const proto::HttpRequestHead before = parser.head();
   proto::HttpRequestHead head = before;
   const SecretVerdict verdict = SecretRules(vault).apply(head, *proto::parse_host_name(name), 443);
-  require(!holds_a_value(verdict.reason));
+  // Whoever asks with the value in hand knows it already.
+  require(!holds_a_value(verdict.reason) || holds_a_value(text));
   if (verdict.kind != SecretVerdict::Kind::kInjected) {
     require(head == before);
     require(verdict.kind == SecretVerdict::Kind::kStopped || !holds_a_placeholder(render(head)));
@@ -151,9 +155,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::size_t piece = 1 + (data[0] & 0x1f);
-  const std::string asked = filled(rest, Fill::kPlaceholders);
+  const std::string asked = filled(rest, Fill::kAsAsked);
   check_body(vault, asked, piece);
-  check_answer(vault, filled(rest, Fill::kValues), piece);
+  check_answer(vault, filled(rest, Fill::kAsAnswered), piece);
   check_request(vault, asked, (data[0] & 0x80) != 0 ? "evil.example" : "api.example.org");
   return 0;
 }

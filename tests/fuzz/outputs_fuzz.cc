@@ -27,10 +27,11 @@ std::string lower(std::string_view text) {
 
 void check_path(std::string_view path) {
   const std::string framed = "/" + lower(path) + "/";
-  for (const std::string_view wrong : {"//", "/./", "/../", "/.cloche-apply/", "/.cloche-outputs.json/", "/.bashrc/",
-                                       "/.ssh/", "\x1b", "\n", "\x7f"}) {
+  for (const std::string_view wrong : {"//", "/./", "/../", "/.cloche-apply/", "/.ssh/", "\x1b", "\n", "\x7f"}) {
     require(framed.find(wrong) == std::string::npos);
   }
+  // Names of files; a directory of that name is nobody's start-up file.
+  for (const std::string_view wrong : {"/.cloche-outputs.json/", "/.bashrc/"}) require(!framed.ends_with(wrong));
   require(path.find('\0') == std::string_view::npos);
   require(path.size() <= 1024);
   // Nothing is left to escape for a terminal, but for the backslash that is doubled.
