@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import time
 
-from figures import print_table, summary
+from figures import build_c, print_table, summary
 
 BYTES = 128 << 20
 CONNECTIONS = 50
@@ -187,6 +187,15 @@ class World:
         Background(self.stack, command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         await_port(port)
 
+    def bare(self):
+        """The least that anything between two sockets costs, to compare connections with; one process for each port."""
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "relay.c")) as f:
+            relay = build_c(self.folder, "relay", f.read())
+        plain, tls = free_ports(2)
+        self.start([relay, str(plain), str(self.port)], plain)
+        self.start([relay, str(tls), str(self.tls_port)], tls)
+        return {"bare relay": self.ask(plain), "bare relay, TLS": self.tls(tls)}
+
     def haproxy(self):
         ports = dict(zip(("plain", "by_name", "ended"), free_ports(3)))
         path = os.path.join(self.folder, "haproxy.cfg")
@@ -240,7 +249,7 @@ def open_ways(world):
     ways = {DIRECT: world.ask(world.port), "gateway, by address": world.by_address(),
             "gateway, CONNECT": world.by_connect(), "gateway, HTTP by name": world.by_host(),
             DIRECT_TLS: world.tls(world.tls_port), "gateway, TLS by name": world.tls_by_name(),
-            "gateway, TLS ended": world.tls_ended()}
+            "gateway, TLS ended": world.tls_ended(), **world.bare()}
     skipped = []
     for rival in RIVALS:
         if not shutil.which(rival):

@@ -274,7 +274,7 @@ void Run::on_terminal(Fd master) {
 
 // The guest-to-be, whose word this is, is under the filter already and has yet to become the guest.
 void Run::on_watched(Fd notifier) {
-  if (!observer_ || observer_->listens() || !started_) return;
+  if (!observer_ || observer_->listens()) return;
   if (Status listens = observer_->listen(poller_, std::move(notifier), cell_.process.pid); !listens) {
     fail_run(listens.error());
     kill_now();

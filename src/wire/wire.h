@@ -129,7 +129,7 @@ enum class MessageKind : uint32_t {
   kScratchIs,  // init → engine, with the scratch, whose files the engine reads when the guest is gone
   kCopying,    // init → engine: a copy goes on; `amount` bytes so far
   kListener,   // init → engine, with a socket; number: egress::ListenerKind, amount: port, or index of the socket
-  kWatched,    // guest-to-be → engine, after kGo, with what the filter notifies
+  kWatched,    // guest-to-be → engine, after kReady or, in a leased cell, after kGo: with what the filter notifies
 };
 
 // What can fail before the first step or beside them.
