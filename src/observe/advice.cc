@@ -188,6 +188,7 @@ std::string raised_limit(const Plan& plan, const std::string& key) {
   const auto size = [&](Bytes now) { return fmt::format("{} = \"{}\"", key, to_text(Bytes{now.count * 2})); };
   const auto time = [&](Millis now) { return fmt::format("{} = \"{}\"", key, to_text(Millis{now.count() * 2})); };
   if (key == "limits.inodes") return fmt::format("{} = {}", key, limits.inodes * 2);
+  if (key == "limits.files") return fmt::format("{} = {}", key, limits.files * 2);
   if (key == "limits.pids") return fmt::format("{} = {}", key, limits.pids * 2);
   if (key == "limits.memory") return size(limits.memory);
   if (key == "limits.disk") return size(limits.disk);

@@ -115,6 +115,12 @@ std::optional<std::string> starting_point(pid_t pid, int place) {
   return path;
 }
 
+std::uint64_t open_files(pid_t pid) {
+  struct stat st {};
+  if (::stat(fmt::format("/proc/{}/fd", pid).c_str(), &st) != 0 || st.st_size < 0) return 0;
+  return static_cast<std::uint64_t>(st.st_size);
+}
+
 std::string program_of(pid_t pid) {
   const std::string path = read_link(fmt::format("/proc/{}/exe", pid));
   return path.substr(path.rfind('/') + 1);

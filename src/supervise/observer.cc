@@ -149,6 +149,10 @@ void Observer::note(const seccomp_notif& told, int error) {
   if (call == nullptr) return;
   if (call->use == Use::kSignal) return note_signal(told, *call);
   if (call->use == Use::kConnect || call->use == Use::kBind) return note_address(told, call->use);
+  if (call->use == Use::kOpen && call->flags != filter::kNoArgument &&
+      guest_view::open_files(pid) >= plan_.limits.files) {
+    ++opens_refused_;
+  }
   note_path(told, *call, call->path, call->place, call->use);
   if (call->path2 != filter::kNoArgument) note_path(told, *call, call->path2, call->place2, Use::kMake);
 }

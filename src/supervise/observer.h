@@ -40,6 +40,8 @@ class Observer {
   bool listens() const { return notifier_.valid(); }
 
   const std::vector<observe::Sighting>& sightings() const { return sightings_; }
+  // Opens by somebody who had as many files open as he may.
+  std::uint64_t opens_refused() const { return opens_refused_; }
   // Different ones that there was no room for.
   std::uint64_t forgotten() const { return forgotten_; }
 
@@ -79,6 +81,7 @@ class Observer {
   std::size_t granted_bytes_ = 0;
   std::size_t bytes_ = 0;  // of what is kept
   std::uint64_t forgotten_ = 0;
+  std::uint64_t opens_refused_ = 0;
   std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read
   std::size_t pieces_ = 0;
   Poller::Watch watch_;

@@ -62,6 +62,7 @@ void Run::explain_denials() {
       return host->look(path, right);
     };
     append(observe::explain(observer_->sightings(), plan_, look));
+    deny_by_limit("limits.files", "open refused", observer_->opens_refused());
     if (observer_->forgotten() != 0) {
       report_.denials.push_back({"more", "the guest did more different things than are kept", observer_->forgotten()});
     }

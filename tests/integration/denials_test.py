@@ -253,6 +253,18 @@ attempt(lambda: open({self.data!r}))
         limits = [d for d in report["denials"] if d["what"] == "limit"]
         self.assertEqual([d["allow"] for d in limits], ['limits.wall = "600ms"'])
 
+    def test_X4_a_limit_on_open_files(self):
+        body = "held = []\nfor n in range(80): attempt(lambda: held.append(open('/usr/bin/env')))\n"
+        _, report = self.python("--files", "64", body=body)
+        limits = [d for d in report["denials"] if d["what"] == "limit"]
+        if os.stat("/proc/self/fd").st_size == 0:  # a kernel before 6.2 does not tell how many there are
+            self.assertEqual(limits, [])
+            return
+        self.assertEqual([d["allow"] for d in limits], ["limits.files = 128"])
+        self.assertGreaterEqual(limits[0]["count"], 10)
+        _, report = self.python("--files", "128", body=body)
+        self.assertEqual([d for d in report["denials"] if d["what"] == "limit"], [])
+
     def test_X4_a_full_disk_that_the_guest_does_without(self):
         _, report = self.run_report("--disk", "1M", "--", "sh", "-c", "head -c 9M /dev/zero >/tmp/all 2>/dev/null; true")
         self.assertEqual(report["outcome"]["kind"], "exited")
