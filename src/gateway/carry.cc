@@ -27,12 +27,14 @@ Task<Heard> hear(Shared& shared, Flow& flow, Stream& client, Stream& server, std
     if (client.is_readable()) {
       const std::int64_t n = co_await client.read_some(part, sizeof part, Clock::now());
       if (n == -ETIMEDOUT) continue;
+      if (n < 0) server.reset_on_close();
       if (n <= 0) co_return n == 0 ? Heard::kClientEnd : Heard::kEnd;
       early.append(part, static_cast<std::size_t>(n));
       co_return Heard::kClient;
     }
     const std::int64_t n = co_await server.read_some(part, sizeof part, Clock::now());
     if (n == -ETIMEDOUT) continue;
+    if (n < 0) client.reset_on_close();
     if (n <= 0) co_return Heard::kEnd;
     server_spoke = true;
     const bool go_on = co_await account(shared, flow, Way::kIn, static_cast<std::size_t>(n));
@@ -91,10 +93,9 @@ Task<std::optional<bool>> hear_server(Shared& shared, Flow& flow, Stream& client
   for (;;) {
     char part[kPart];
     const std::int64_t n = co_await server.read_some(part, sizeof part);
-    if (n <= 0) {
-      client.end_of_writing();
-      co_return std::nullopt;
-    }
+    if (n < 0) client.reset_on_close();
+    if (n == 0) client.end_of_writing();
+    if (n <= 0) co_return std::nullopt;
     first.append(part, static_cast<std::size_t>(n));
     const bool go_on = co_await account(shared, flow, Way::kIn, static_cast<std::size_t>(n));
     if (!go_on) co_return std::nullopt;

@@ -136,16 +136,45 @@ Task<Turn> move_much(Shared& shared, Flow& flow, Stream& from, Stream& to, Way w
   co_return Turn::kMuch;
 }
 
+constexpr Millis kPatience{2'000};
+
 // A reset overtakes what is still on its way.
 Task<void> let_arrive(Shared& shared, const Stream& to) {
-  constexpr Millis kLongest{2'000};
   constexpr Millis kPause{2};
-  const Clock::time_point deadline = Clock::now() + kLongest;
+  const Clock::time_point deadline = Clock::now() + kPatience;
   while (!to.has_arrived() && !shared.over && Clock::now() < deadline)
     co_await shared.loop.until(Clock::now() + kPause);
 }
 
 }  // namespace
+
+Task<void> cut_both(Shared& shared, Stream& from, Stream& to) {
+  co_await let_arrive(shared, to);
+  from.cut();
+  to.cut();
+}
+
+Task<void> outlast(Shared& shared, Flow& flow, Stream& from, Stream& to) {
+  const auto moved = [&flow] { return flow.record.bytes_in + flow.record.bytes_out; };
+  std::uint64_t before = moved();
+  Clock::time_point deadline = Clock::now() + kPatience;
+  for (int turn = 0;; ++turn) {
+    const bool in_time = co_await from.readable(deadline);
+    if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
+    if (!in_time || Clock::now() >= deadline) {
+      if (moved() == before) break;
+      before = moved();
+      deadline = Clock::now() + kPatience;
+      continue;
+    }
+    const ssize_t n = ::recv(from.fd(), shared.part.data(), shared.part.size(), 0);
+    if (n == 0) co_return;  // it has ended; the other way goes on
+    if (n < 0 && errno == EAGAIN) from.not_readable();
+    if (n < 0 && errno != EAGAIN && errno != EINTR) break;
+  }
+  from.cut();
+  to.cut();
+}
 
 Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, Ends& ends) {
   bool much = shared.meter.has_rate();  // a pipe keeps the bytes while they wait
@@ -165,13 +194,14 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, E
     }
     if (moved == Turn::kNoMore) {
       ends.cut = true;
-      if (--ends.left > 0) co_return;  // what it said before is passed on by the other way's pump
+      if (--ends.left > 0) {  // what it said before is passed on by the other way's pump
+        co_await outlast(shared, flow, from, to);
+        co_return;
+      }
     }
     if (moved == Turn::kEnd || moved == Turn::kGone || moved == Turn::kNoMore) break;
   }
-  co_await let_arrive(shared, to);
-  from.cut();
-  to.cut();
+  co_await cut_both(shared, from, to);
 }
 
 Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
@@ -182,7 +212,7 @@ Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server, std
     const int error = co_await server.write_all(early);
     if (error != 0) {
       ends = {.left = 1, .cut = true};
-      co_await pump(shared, flow, server, client, Way::kIn, ends);
+      co_await Both(outlast(shared, flow, client, server), pump(shared, flow, server, client, Way::kIn, ends));
       co_return;
     }
   }

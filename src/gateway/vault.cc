@@ -215,6 +215,7 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
     const int error = co_await to.write_all(clean);
     if (error != 0) {
       ends.cut = true;  // what it said before is passed on by the other way's pump
+      co_await outlast(shared, flow, from, to);
       co_return;
     }
     const std::int64_t n = co_await from.read_some(part, sizeof part, scan.holds() ? Clock::now() + kToHold : kNever);
@@ -224,13 +225,13 @@ Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, Se
       const int broken = co_await to.write_all(rest);
       if (broken != 0) {
         ends.cut = true;
+        co_await outlast(shared, flow, from, to);
         co_return;
       }
       continue;
     }
-    if (n < 0) {
-      from.cut();
-      to.cut();
+    if (n < 0 || (n == 0 && ends.cut)) {
+      co_await cut_both(shared, from, to);
       co_return;
     }
     if (n == 0) {

@@ -196,9 +196,11 @@ std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan,
       beyond += denial->count;
     }
   };
-  // Each has its share: a guest cannot hide a refused call behind many files, nor a file behind many calls.
+  // Each has its share: a guest cannot hide a refused call behind many files or another call, nor a file behind calls.
+  constexpr std::size_t kMostOfACall = 8;
+  std::map<std::uint32_t, std::size_t> of_a_call;
   for (const Sighting& s : seen) {
-    if (s.refused) add(s, kMostDenials / 2);
+    if (s.refused) add(s, ++of_a_call[s.number] > kMostOfACall ? 0 : kMostDenials * 3 / 4);
   }
   for (const Sighting& s : seen) {
     if (!s.refused && !(s.use == Use::kConnect && own_names.contains(s.what))) add(s, kMostDenials);

@@ -27,6 +27,7 @@ using observe::Presence;
 using observe::Sighting;
 
 constexpr std::size_t kMostSightings = 8192;
+constexpr std::size_t kMostOfACall = 16;                    // that differ in their arguments
 constexpr std::size_t kMostGranted = std::size_t{2} << 20;  // bytes
 constexpr std::size_t kEntry = 96;                          // what a name takes besides itself
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
@@ -213,7 +214,8 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
       (told.data.args[call.flags] & O_PATH) != 0) {
     seen.use = (told.data.args[call.flags] & O_DIRECTORY) != 0 ? Use::kEnter : Use::kLook;
   }
-  seen.changes = call.flags != filter::kNoArgument && (told.data.args[call.flags] & filter::kOpensToChange) != 0;
+  seen.changes = call.flags != filter::kNoArgument && (told.data.args[call.flags] & O_PATH) == 0 &&
+                 (told.data.args[call.flags] & filter::kOpensToChange) != 0;
   const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
   if (name->starts_with('/')) {
     seen.what = observe::absolute("/", *name);
@@ -301,12 +303,13 @@ void Observer::add(Sighting seen, pid_t pid) {
     granted_.insert(std::move(key));
     return;
   }
-  const std::size_t size = 2 * seen.what.size() + seen.real.size();
-  if (sightings_.size() == kMostSightings || bytes_ + size > kMostBytes) {
+  // Names cannot take the place of refused calls, nor one call that of another.
+  if (seen.refused ? ++refused_[seen.number] > kMostOfACall
+                   : known_.size() >= kMostSightings || bytes_ + 2 * seen.what.size() + seen.real.size() > kMostBytes) {
     ++forgotten_;
     return;
   }
-  bytes_ += size;
+  bytes_ += 2 * seen.what.size() + seen.real.size();
   seen.program = guest_view::program_of(pid);
   seen.count = 1;
   known_.emplace(std::move(key), sightings_.size());

@@ -79,7 +79,8 @@ class Observer {
   std::map<std::string, std::size_t> known_;  // places in sightings_
   std::set<std::string> granted_;             // seen, and not worth keeping
   std::size_t granted_bytes_ = 0;
-  std::size_t bytes_ = 0;  // of what is kept
+  std::map<std::uint32_t, std::size_t> refused_;  // how many different ones there are of a call
+  std::size_t bytes_ = 0;                         // of what is kept
   std::uint64_t forgotten_ = 0;
   std::uint64_t opens_refused_ = 0;
   std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read

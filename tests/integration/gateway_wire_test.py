@@ -9,9 +9,9 @@ import time
 
 from network_case import NetworkCase
 
-EARLY, RESET, COLLECT, URGENT, LATE = range(8100, 8105)
+EARLY, RESET, COLLECT, URGENT, LATE, FLOOD = range(8100, 8106)
 HEAD, TAIL = b"h" * 200_000, b"t" * 300_000  # more than goes through the gateway by way of its own memory
-RULES = [f"127.0.0.1:{EARLY}-{LATE}"]
+RULES = [f"127.0.0.1:{EARLY}-{FLOOD}"]
 
 
 def reset(link):
@@ -28,7 +28,7 @@ class Wire(NetworkCase):
         super().setUp()
         self.collected = []
         for port, talk in ((EARLY, self.early), (RESET, self.reset), (COLLECT, self.collect), (URGENT, self.urgent),
-                           (LATE, self.late)):
+                           (LATE, self.late), (FLOOD, self.flood)):
             listener = socket.create_server(("127.0.0.1", port), backlog=64)
             self.addCleanup(listener.close)
             self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # wakes the one who accepts
@@ -66,6 +66,12 @@ class Wire(NetworkCase):
         link.send(b"!", socket.MSG_OOB)
         link.sendall(TAIL)
 
+    def flood(self, link):
+        link.recv(65536)
+        link.settimeout(1)
+        with contextlib.suppress(TimeoutError):
+            link.sendall(b"z" * (16 << 20))
+
     def late(self, link):
         size = len(link.recv(10))
         time.sleep(0.05)
@@ -83,6 +89,18 @@ for i in range(20): attempt(str(i), upload)
 """, RULES)
         self.assertEqual(set(results.values()), {"413 too large"})
 
+    def test_H12_who_only_sends_hears_that_nobody_listens(self):
+        # Its answer is more than fits on the way, and is not read.
+        results, _ = self.guest(f"""
+def upload():
+    with socket.create_connection(("127.0.0.1", {FLOOD})) as s:
+        try:
+            while True: s.sendall(b"a" * 65536)
+        except ConnectionError as error: return type(error).__name__
+attempt("it", upload)
+""", RULES)
+        self.assertIn(results["it"], ("ConnectionResetError", "BrokenPipeError"))
+
     def test_H12_a_reset_is_no_orderly_end(self):
         results, _ = self.guest(f"""
 def ask():
@@ -99,6 +117,9 @@ s.close()
 time.sleep(0.3)
 """, RULES)
         self.assertEqual(set(results.values()), {"x" * 10 + "<ECONNRESET>"})
+        deadline = time.monotonic() + 10
+        while not self.collected and time.monotonic() < deadline:
+            time.sleep(0.01)
         self.assertEqual(self.collected, [(digest(b"half of it"), "reset")])
 
     def test_H12_bytes_behind_an_urgent_one_arrive(self):
