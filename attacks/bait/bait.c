@@ -458,17 +458,20 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 3; ++i) {
     if (services[i] >= 0) close(services[i]);
   }
-  lay_out(&options, target);
+  // Before anything is laid out: who is stopped in the middle of it cleans up as well.
   struct sigaction action = {.sa_handler = stop};
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGALRM, &action, NULL);
   alarm(60);
+  lay_out(&options, target);
   pid_t child = fork();
   if (child < 0) die("fork");
   if (child == 0) become(&options, argv + first, target, terminal);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    if (g_stop && child > 1) kill(child, SIGKILL);
+  // Asked again and again: a signal that comes just before a wait would not end it.
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (g_stop) kill(child, SIGKILL);
+    usleep(1000);
   }
   if (options.evil_proc && proc_was_written()) printf("breached: the engine wrote into a /proc that is none\n");
   clean_up(&options, target);
