@@ -36,7 +36,7 @@ BY_DESIGN = (
     # A rule for a path that may be missing.
     (("guest:openat2:",), ("ENOENT",), "try read /etc/"),
     # Mounted if it exists.
-    (("init:open_tree:",), ("ENOENT",), "mount /etc/"),
+    (("init:open_tree:", "plain-init:open_tree:"), ("ENOENT",), "mount /etc/"),
     # Where a grant cannot be mapped to the guest's uid, the guest has the rights of a stranger there.
     (("engine:mount_setattr:",), (), ("mount /var/tmp/", "try write /var/tmp/")),
 )
