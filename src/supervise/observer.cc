@@ -303,13 +303,14 @@ void Observer::add(Sighting seen, pid_t pid) {
     granted_.insert(std::move(key));
     return;
   }
+  const std::size_t size = 2 * seen.what.size() + seen.real.size();  // a name is in its key, too
+  const bool no_room = known_.size() >= kMostSightings || bytes_ + size > kMostBytes;
   // Names cannot take the place of refused calls, nor one call that of another.
-  if (seen.refused ? ++refused_[seen.number] > kMostOfACall
-                   : known_.size() >= kMostSightings || bytes_ + 2 * seen.what.size() + seen.real.size() > kMostBytes) {
+  if (seen.refused ? ++refused_[seen.number] > kMostOfACall : no_room) {
     ++forgotten_;
     return;
   }
-  bytes_ += 2 * seen.what.size() + seen.real.size();
+  bytes_ += size;
   seen.program = guest_view::program_of(pid);
   seen.count = 1;
   known_.emplace(std::move(key), sightings_.size());
