@@ -31,10 +31,15 @@ Utf8Char decode_utf8(std::string_view text) {
 }
 
 bool valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const Utf8Char c = decode_utf8(text);
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      ++at;
+      continue;
+    }
+    const Utf8Char c = decode_utf8(text.substr(at));
     if (c.length == 0) return false;
-    text.remove_prefix(c.length);
+    at += c.length;
   }
   return true;
 }

@@ -68,7 +68,7 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
   wiring.cancel_fd = cancel.get();
   wiring.control = beside.control;
   beside.files->wire(wiring);
-  wiring.on_started = [&beside] { (void)beside.record.begin(RunRecord::Need::kNone); };
+  wiring.on_waiting = [&beside] { (void)beside.record.begin(RunRecord::Need::kNone); };
   if (beside.events) {
     wiring.on_connection = [&beside](const Connection& of, bool opened) { beside.events->connection(of, opened); };
     wiring.on_call = [&beside](const Call& call) { beside.events->call(call); };

@@ -196,7 +196,7 @@ TEST_F(WayOutGateway, NothingStaysOfAKilledEngine) {
     if (!parts) ::_exit(1);
     const pid_t gateway = parts->gateway.process.pid;
     RunWiring wiring;
-    wiring.on_started = [&] { (void)!::write(ends[1], &gateway, sizeof gateway); };
+    wiring.on_waiting = [&] { (void)!::write(ends[1], &gateway, sizeof gateway); };
     (void)supervise(std::move(plan), std::move(*parts), std::move(wiring));
     ::_exit(0);
   }

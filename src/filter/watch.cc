@@ -66,6 +66,13 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"readlinkat", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
 });
 
+// Every launch looks each of its rules up.
+constexpr auto kByName = [] {
+  auto out = kCalls;
+  std::ranges::sort(out, {}, &WatchedCall::name);
+  return out;
+}();
+
 constexpr Action kAllowIt{ActionKind::kAllow, 0};
 constexpr Action kTellIt{ActionKind::kNotify, 0};
 
@@ -142,7 +149,12 @@ void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
 
 }  // namespace
 
-std::span<const WatchedCall> watched_calls() { return kCalls; }
+std::span<const WatchedCall> watched_calls() { return kByName; }
+
+const WatchedCall* find_watched_call(std::string_view name) {
+  const auto found = std::ranges::lower_bound(kByName, name, {}, &WatchedCall::name);
+  return found != kByName.end() && found->name == name ? &*found : nullptr;
+}
 
 std::vector<Rule> watched(std::vector<Rule> rules, Watch watch, bool inet_elsewhere) {
   if (watch == Watch::kNothing) return rules;
@@ -151,10 +163,11 @@ std::vector<Rule> watched(std::vector<Rule> rules, Watch watch, bool inet_elsewh
     // By unshare(0) a guest-to-be tries the filter, before anybody listens.
     if (rule.name == "unshare") rule.clauses.push_back({{{ArgCheck::Op::kEqual, 0, 64, ~0ull, 0}}, rule.action});
     rule.action = told(rule.action);
-    const auto call = std::ranges::find(kCalls, rule.name, &WatchedCall::name);
-    if (call != kCalls.end() && call->use == Use::kSignal) leave_out_signals(rule, *call);
+    const WatchedCall* call = find_watched_call(rule.name);
+    if (call == nullptr) continue;
+    if (call->use == Use::kSignal) leave_out_signals(rule, *call);
     const bool plain = rule.clauses.empty() && rule.action == kAllowIt;
-    if (call != kCalls.end() && watch >= call->from) tell_of_allowed(rule, *call, watch);
+    if (watch >= call->from) tell_of_allowed(rule, *call, watch);
     if (plain && inet_elsewhere && watch < Watch::kAll && rule.name == "connect") leave_out_inet(rule);
   }
   return rules;

@@ -26,6 +26,8 @@ struct WatchedCall {
   std::int8_t signal = kNoArgument;  // its number; the first argument is whom it is for
 };
 std::span<const WatchedCall> watched_calls();
+// nullptr: of this call nothing is told but that it was denied.
+const WatchedCall* find_watched_call(std::string_view name);
 
 // Of flags of an open: without them it only reads.
 inline constexpr std::uint64_t kOpensToChange = 03 | 0100 | 01000;  // access mode, O_CREAT, O_TRUNC

@@ -1,7 +1,6 @@
 #include "proto/rule_set.h"
 
 #include <algorithm>
-#include <bitset>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -107,17 +106,24 @@ Decision RuleSet::decide_lookup(const HostName& name) const {
 }
 
 Result<std::vector<std::uint16_t>> RuleSet::ports(std::size_t at_most) const {
-  std::bitset<65536> open;
-  for (const NetRule& rule : allow) {
-    for (unsigned port = rule.ports().first; port <= rule.ports().last; ++port) open.set(port);
+  std::vector<std::pair<unsigned, unsigned>> ranges;
+  for (const NetRule& rule : allow) ranges.emplace_back(rule.ports().first, rule.ports().last);
+  std::ranges::sort(ranges);
+  std::size_t count = 0;
+  unsigned next = 0;  // the lowest port that no range before had
+  for (auto& [first, last] : ranges) {
+    first = std::max(first, next);
+    next = std::max(next, last + 1);
+    if (first <= last) count += last - first + 1;
   }
-  if (open.count() > at_most) {
-    return fail(ErrorCode::kInvalidInput, "net.allow", fmt::format("{} different ports are allowed", open.count()),
+  if (count > at_most) {
+    return fail(ErrorCode::kInvalidInput, "net.allow", fmt::format("{} different ports are allowed", count),
                 fmt::format("name at most {} ports in all", at_most));
   }
   std::vector<std::uint16_t> out;
-  for (unsigned port = 1; port < open.size(); ++port) {
-    if (open.test(port)) out.push_back(static_cast<std::uint16_t>(port));
+  out.reserve(count);
+  for (const auto& [first, last] : ranges) {
+    for (unsigned port = first; port <= last; ++port) out.push_back(static_cast<std::uint16_t>(port));
   }
   return out;
 }

@@ -122,6 +122,9 @@ TEST(RuleSet, PortsAreEachListedOnceAndBounded) {
   EXPECT_FALSE(set.ports(4));
   EXPECT_FALSE(rules({"a.example:1-65535"}).ports(128));
   EXPECT_EQ(rules({"a.example:1-65535"}).ports(65535)->size(), 65535u);
+  EXPECT_THAT(rules({"a.example:10-14", "b.example:11-12", "c.example:13-15"}).ports(6).value(),
+              ElementsAre(10, 11, 12, 13, 14, 15));
+  EXPECT_TRUE(rules({}).ports(0).value().empty());
 }
 
 TEST(RuleSet, WrongRuleIsNamedByItsPlace) {

@@ -45,6 +45,11 @@ char short_escape(char c) {
   }
 }
 
+bool is_plain(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return code >= 0x20 && code < 0x7f && c != '"' && c != '\\';
+}
+
 }  // namespace
 
 void JsonWriter::new_line() {
@@ -109,8 +114,10 @@ void JsonWriter::quote(std::string_view text) {
       append_unit(out_, code);
       ++at;
     } else if (code < 0x80) {
-      out_ += c;
-      ++at;
+      std::size_t end = at + 1;
+      while (end < text.size() && is_plain(text[end])) ++end;
+      out_.append(text.substr(at, end - at));
+      at = end;
     } else if (const std::uint32_t character = next_character(text, at); character < 0x10000) {
       append_unit(out_, character);
     } else {

@@ -115,10 +115,18 @@ std::optional<std::string> starting_point(pid_t pid, int place) {
   return path;
 }
 
-std::uint64_t open_files(pid_t pid) {
-  struct stat st {};
-  if (::stat(fmt::format("/proc/{}/fd", pid).c_str(), &st) != 0 || st.st_size < 0) return 0;
-  return static_cast<std::uint64_t>(st.st_size);
+std::uint64_t OpenFiles::of(pid_t pid) {
+  const auto count = [this] {
+    struct stat st{};
+    return directory_.valid() && ::fstat(directory_.get(), &st) == 0 && st.st_size > 0
+               ? static_cast<std::uint64_t>(st.st_size)
+               : 0;
+  };
+  // Of a process that is gone the kernel counts none, also when another one has its number.
+  if (const std::uint64_t known = pid == pid_ ? count() : 0; known > 0) return known;
+  pid_ = pid;
+  directory_ = Fd(::open(fmt::format("/proc/{}/fd", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return count();
 }
 
 std::string program_of(pid_t pid) {
@@ -145,7 +153,7 @@ Seen look(const Fd& root, const std::string& path, Patience patience) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
   }
-  struct stat st {};
+  struct stat st{};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   return {observe::Presence::kThere, read_link(fmt::format("/proc/self/fd/{}", found.get())), directory};
 }

@@ -24,8 +24,15 @@ std::optional<Address> read_address(pid_t pid, std::uint64_t address, std::uint6
 
 // The directory that a relative name starts from: a descriptor, or the working directory (AT_FDCWD).
 std::optional<std::string> starting_point(pid_t pid, int place);
-// How many files a process has open; 0 where the kernel does not tell (before 6.2).
-std::uint64_t open_files(pid_t pid);
+// How many files processes have open, asked again and again of one. 0 where the kernel does not tell (before 6.2).
+class OpenFiles {
+ public:
+  std::uint64_t of(pid_t pid);
+
+ private:
+  pid_t pid_ = -1;
+  Fd directory_;
+};
 std::string program_of(pid_t pid);  // the file's name, or empty
 
 struct Seen {

@@ -2,11 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "sys/file.h"
+
 namespace cloche {
+namespace {
+
+constexpr std::size_t kPatternLimit = 4096;
+
+}  // namespace
 
 Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& settings) {
   Ahead out;
   out.own_namespaces = own_namespaces();
+  if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kPatternLimit)) out.core_pattern = *pattern;
   for (const CgroupSetting& setting : settings) {
     const std::string file = setting.file.empty() ? "cpuacct.usage" : setting.file;
     if (auto text = leaf.read(setting.controller, file)) out.cgroup_files[file] = *text;
@@ -22,6 +30,7 @@ void look_at_view(pid_t init, Ahead& ahead) {
 Result<Transcript> look(pid_t guest, const Ahead& ahead) {
   CLOCHE_TRY_ASSIGN(Transcript text, transcribe(guest, ahead.own_namespaces, ahead.view));
   text.cgroup_files = ahead.cgroup_files;
+  text.core_pattern = ahead.core_pattern;
   return text;
 }
 

@@ -16,10 +16,11 @@
 
 namespace cloche {
 
-// The engine's namespaces and the leaf's own files, whose settings are final.
+// The engine's namespaces, what the host does with core dumps, and the leaf's own files, whose settings are final.
 struct Ahead {
   std::map<std::string, std::string> own_namespaces;
   std::map<std::string, std::string> cgroup_files;
+  std::string core_pattern;
   View view;
 };
 Ahead look_ahead(const CgroupLeaf& leaf, const std::vector<CgroupSetting>& settings);

@@ -58,9 +58,8 @@ std::shared_ptr<const Observer::Table> Observer::table_for(const filter::Options
   auto table = std::make_shared<Table>();
   table->rules = filter::rules(filter::native_arch(), options);
   table->calls.resize(kNumbers, nullptr);
-  for (const filter::WatchedCall& call : filter::watched_calls()) {
-    const auto rule = std::ranges::find(table->rules, call.name, &filter::Rule::name);
-    if (rule != table->rules.end() && rule->number < kNumbers) table->calls[rule->number] = &call;
+  for (const filter::Rule& rule : table->rules) {
+    if (rule.number < kNumbers) table->calls[rule.number] = filter::find_watched_call(rule.name);
   }
   return made.emplace_back(options, std::move(table)).second;
 }
@@ -98,6 +97,7 @@ void Observer::on_readable(std::uint32_t events) {
     if ((events & (EPOLLHUP | kInvalid)) == 0) return;
     watch_.reset();  // nobody is left who could tell anything
     root_ = Fd();
+    open_files_ = {};
     return;
   }
   seccomp_notif told{};
@@ -150,12 +150,12 @@ void Observer::note(const seccomp_notif& told, int error) {
   if (call == nullptr) return;
   if (call->use == Use::kSignal) return note_signal(told, *call);
   if (call->use == Use::kConnect || call->use == Use::kBind) return note_address(told, call->use);
-  if (call->use == Use::kOpen && call->flags != filter::kNoArgument &&
-      guest_view::open_files(pid) >= plan_.limits.files) {
+  if (call->use == Use::kOpen && call->flags != filter::kNoArgument && open_files_.of(pid) >= plan_.limits.files) {
     ++opens_refused_;
   }
   note_path(told, *call, call->path, call->place, call->use);
   if (call->path2 != filter::kNoArgument) note_path(told, *call, call->path2, call->place2, Use::kMake);
+  if (call->use == Use::kExecute) program_.first = -1;  // from now on it is another one
 }
 
 // A page that is not there yet is made when it is read, and what that takes is charged to us, not to the cell: the
@@ -311,7 +311,8 @@ void Observer::add(Sighting seen, pid_t pid) {
     return;
   }
   bytes_ += size;
-  seen.program = guest_view::program_of(pid);
+  if (program_.first != pid) program_ = {pid, guest_view::program_of(pid)};
+  seen.program = program_.second;
   seen.count = 1;
   known_.emplace(std::move(key), sightings_.size());
   sightings_.push_back(std::move(seen));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -83,6 +84,8 @@ class Observer {
   std::size_t bytes_ = 0;                         // of what is kept
   std::uint64_t forgotten_ = 0;
   std::uint64_t opens_refused_ = 0;
+  guest_view::OpenFiles open_files_;
+  std::pair<pid_t, std::string> program_{-1, {}};  // of the last one who did something worth keeping
   std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read
   std::size_t pieces_ = 0;
   Poller::Watch watch_;

@@ -14,18 +14,22 @@ void each_line(std::string_view text, F&& f) {
   }
 }
 
+// The next word, which leaves the text; empty when there is none.
+std::string_view take_word(std::string_view& text, char separator) {
+  text.remove_prefix(std::min(text.find_first_not_of(separator), text.size()));
+  const std::string_view out = text.substr(0, text.find(separator));
+  text.remove_prefix(out.size());
+  return out;
+}
+
 std::vector<std::string_view> words(std::string_view text, char separator) {
   std::vector<std::string_view> out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    if (end > 0) out.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (std::string_view word; !(word = take_word(text, separator)).empty();) out.push_back(word);
   return out;
 }
 
 bool has_word(std::string_view list, std::string_view word) {
-  for (std::string_view w : words(list, ',')) {
+  for (std::string_view w; !(w = take_word(list, ',')).empty();) {
     if (w == word) return true;
   }
   return false;
@@ -54,9 +58,10 @@ std::map<std::string, RlimitReading> parse_limits(std::string_view text) {
     if (line.size() <= kName || !line.starts_with("Max ")) return;
     std::string_view name = line.substr(0, kName);
     while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
-    const auto values = words(line.substr(kName), ' ');
-    if (values.size() < 2) return;
-    out.emplace(name, RlimitReading{std::string(values[0]), std::string(values[1])});
+    std::string_view values = line.substr(kName);
+    const std::string_view soft = take_word(values, ' '), hard = take_word(values, ' ');
+    if (hard.empty()) return;
+    out.emplace(name, RlimitReading{std::string(soft), std::string(hard)});
   });
   return out;
 }

@@ -107,6 +107,8 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
   if (cell_.process.leased) timeline_.until("take", Clock::now());
   if (cell_.parked && state_ == State::kPreparing) {
     on_ready(cell_.parked->guest, cell_.parked->probe);
+  } else {
+    use_the_wait();
   }
 }
 
@@ -331,7 +333,11 @@ void Run::start_guest() {
   if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
   if (disk_) disk_->start(started_at_);
   open_control();
-  if (wiring_.on_started) wiring_.on_started();
+  use_the_wait();
+}
+
+void Run::use_the_wait() {
+  if (const auto work = std::exchange(wiring_.on_waiting, {})) work();
 }
 
 void Run::on_failed(int step, int error) {

@@ -35,7 +35,7 @@ struct RunWiring {
   int resize_fd = -1;    // readable: the size changed. Read by the run.
   std::function<void(std::string_view)> on_out;
   std::function<void(std::string_view)> on_err;
-  std::function<void()> on_started = {};  // the guest is on its way: what takes time now delays nobody
+  std::function<void()> on_waiting = {};  // once, while others are at work: what takes time now delays nobody
   std::size_t tail_bytes = 64 * 1024;
   std::vector<std::string> argv = {};      // in place of the plan's
   bool repeats = false;                    // the plan may be used again
@@ -107,6 +107,7 @@ class Run {
   void on_cell_empty();
   void on_ready(int sender, std::uint32_t probe);
   void start_guest();
+  void use_the_wait();
   void on_terminal(Fd master);
   void on_watched(Fd notifier);
   void explain_denials();

@@ -39,7 +39,6 @@ Result<Transcript> transcribe(pid_t pid, const std::map<std::string, std::string
   CLOCHE_TRY_ASSIGN(out.limits, sys::read_file(proc + "limits", kTextLimit));
   CLOCHE_TRY_ASSIGN(out.cgroup, sys::read_file(proc + "cgroup", kTextLimit));
   CLOCHE_TRY_ASSIGN(out.uid_map, sys::read_file(proc + "uid_map", kTextLimit));
-  if (auto pattern = sys::read_file("/proc/sys/kernel/core_pattern", kTextLimit)) out.core_pattern = *pattern;
   for (const auto& [name, ours] : own) {
     const std::string theirs = link_of(proc + "ns/" + name);
     if (!theirs.empty() && theirs != ours) out.namespaces.emplace(name, theirs);
