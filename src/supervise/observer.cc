@@ -103,7 +103,11 @@ void Observer::on_readable(std::uint32_t events) {
   seccomp_notif told{};
   if (::ioctl(notifier_.get(), SECCOMP_IOCTL_NOTIF_RECV, &told) != 0) return;  // it was killed meanwhile
   const int error = answer_to(told);
-  note(told, error);
+  // The first one is the guest-to-be, about to become what the plan says: nothing has to be found out before it goes
+  // on.
+  const filter::WatchedCall* call = call_of(told);
+  const bool begins = !std::exchange(begun_, true) && call != nullptr && call->use == Use::kExecute;
+  if (!begins || wants_.everything) note(told, call, error);
   seccomp_notif_resp answer{};
   answer.id = told.id;
   if (error == 0) {
@@ -121,6 +125,15 @@ void Observer::on_readable(std::uint32_t events) {
   }
 }
 
+void Observer::note_program() {
+  if (wants_.everything || !begun_) return;
+  if (own_table_ && !root_.valid()) root_ = guest_view::root_of(init_);
+  Sighting seen;
+  seen.use = Use::kExecute;
+  seen.what = observe::absolute("/", plan_.program);
+  add(std::move(seen), init_);
+}
+
 // 0: it goes on. Whatever is not allowed in so many words is refused.
 int Observer::answer_to(const seccomp_notif& told) const {
   filter::Call call;
@@ -134,7 +147,12 @@ int Observer::answer_to(const seccomp_notif& told) const {
   return has_errno && error != 0 ? error : EPERM;
 }
 
-void Observer::note(const seccomp_notif& told, int error) {
+const filter::WatchedCall* Observer::call_of(const seccomp_notif& told) const {
+  const auto number = static_cast<std::size_t>(told.data.nr);
+  return number < table_->calls.size() ? table_->calls[number] : nullptr;
+}
+
+void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, int error) {
   const auto pid = static_cast<pid_t>(told.pid);
   if (error != 0) {
     Sighting seen;
@@ -145,8 +163,6 @@ void Observer::note(const seccomp_notif& told, int error) {
     add(std::move(seen), pid);
     return;
   }
-  const auto number = static_cast<std::size_t>(told.data.nr);
-  const filter::WatchedCall* call = number < table_->calls.size() ? table_->calls[number] : nullptr;
   if (call == nullptr) return;
   if (call->use == Use::kSignal) return note_signal(told, *call);
   if (call->use == Use::kConnect || call->use == Use::kBind) return note_address(told, call->use);

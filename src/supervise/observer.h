@@ -39,6 +39,8 @@ class Observer {
   // `init` is the cell's first process, as the host counts.
   Status listen(Poller& poller, Fd notifier, pid_t init);
   bool listens() const { return notifier_.valid(); }
+  // The guest-to-be could not become the plan's program.
+  void note_program();
 
   const std::vector<observe::Sighting>& sightings() const { return sightings_; }
   // Opens by somebody who had as many files open as he may.
@@ -55,7 +57,8 @@ class Observer {
 
   void on_readable(std::uint32_t events);
   int answer_to(const seccomp_notif& told) const;
-  void note(const seccomp_notif& told, int error);
+  const filter::WatchedCall* call_of(const seccomp_notif& told) const;
+  void note(const seccomp_notif& told, const filter::WatchedCall* call, int error);
   void note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path, std::int8_t place,
                  filter::Use use);
   void note_address(const seccomp_notif& told, filter::Use use);
@@ -74,6 +77,7 @@ class Observer {
   std::vector<std::string> grants_;
   bool own_table_;  // of processes
   bool reads_memory_;
+  bool begun_ = false;  // the guest-to-be has asked for its exec
   std::uint32_t arch_;
   std::shared_ptr<const Table> table_;
   std::vector<observe::Sighting> sightings_;

@@ -345,6 +345,7 @@ void Run::on_failed(int step, int error) {
   if (step >= 0 && index < plan_.steps.size() && wiring_.on_step_failed) {
     wiring_.on_step_failed(plan_.steps[index].kind, error);
   }
+  if (observer_ && started_) observer_->note_program();
   fail_run(explain_failure(plan_, step, error));
   kill_now();
 }
