@@ -214,11 +214,11 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   // Counted up the chain of namespaces: without a cap of its own a guest would use up the caller's.
   add(plan, {.kind = StepKind::kSysctl,
              .serves = Guarantee::kOpenFiles,
-             .a = "/proc/sys/user/max_inotify_instances",
+             .a = wire::kMostInotifyInstances,
              .b = "16"});
   add(plan, {.kind = StepKind::kSysctl,
              .serves = Guarantee::kOpenFiles,
-             .a = "/proc/sys/user/max_inotify_watches",
+             .a = wire::kMostInotifyWatches,
              .b = "8192"});
   add(plan, {.kind = StepKind::kHostname, .serves = Guarantee::kHostname, .a = "cell"});
   // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with

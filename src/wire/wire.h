@@ -141,6 +141,10 @@ enum Failure : int32_t {
   kWorkingDirectory = -5
 };
 
+// What a user namespace may have of inotify.
+inline constexpr char kMostInotifyInstances[] = "/proc/sys/user/max_inotify_instances";
+inline constexpr char kMostInotifyWatches[] = "/proc/sys/user/max_inotify_watches";
+
 // Inside of what a workspace has in the scratch.
 inline constexpr char kUpperName[] = "upper";
 inline constexpr char kOverlayWorkName[] = "work";
