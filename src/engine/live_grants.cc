@@ -42,6 +42,16 @@ Status about(const egress::Change& change, Status status) {
   return std::unexpected(std::move(error));
 }
 
+// net.deny wins, so it would be granted and stay denied.
+Status check_not_denied(const egress::Change& change, const Policy& policy) {
+  for (const std::string& denied : policy.net_deny) {
+    if (!rule_covers(denied, change.text)) continue;
+    return fail(ErrorCode::kRefused, step_of(change), "net.deny of the run has \"" + denied + "\", and that wins",
+                "a run without that line can be granted it");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_change(const egress::Change& change) {
@@ -80,6 +90,7 @@ LiveGrants::LiveGrants(const Policy& policy, const std::vector<Ceiling>& ceiling
 
 Status LiveGrants::check_grant(const egress::Change& change, const std::vector<Ceiling>& today) const {
   CLOCHE_TRY(check_change(change));
+  if (change.what == egress::Change::What::kHost) CLOCHE_TRY(check_not_denied(change, state_->policy));
   const Policy asked = asks_for(change, state_->policy);
   for (const std::vector<Ceiling>* ceilings : {&state_->ceilings, &today}) {
     for (const Ceiling& ceiling : *ceilings) CLOCHE_TRY(about(change, enforce_way_out(asked, ceiling)));

@@ -52,6 +52,15 @@ TEST(LiveGrants, X10_WhatIsNoGrantIsRefusedBeforeAnybodyIsAsked) {
   }
 }
 
+TEST(LiveGrants, X10_WhatTheRunDeniesCannotBeGranted) {
+  Policy of_run = policy();
+  of_run.net_deny = {"*.example:9000-9010"};
+  const LiveGrants grants(of_run, {});
+  EXPECT_FALSE(grants.check_grant(host("a.example:9000"), {}));
+  EXPECT_TRUE(grants.check_grant(host("a.example:443"), {}));
+  EXPECT_TRUE(grants.check_grant(host("example:9000"), {}));
+}
+
 TEST(LiveGrants, X10_EachCeilingHolds) {
   const auto narrow = ceiling("[net]\nallow = [\"*.example:443\"]\n[sockets]\nallow = [\"/run/a\"]\n");
   const auto other = ceiling("[net]\nallow = [\"b.example:443\"]\n[sockets]\nallow = [\"/run\"]\n");

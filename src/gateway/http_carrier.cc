@@ -30,6 +30,11 @@ class Carrier {
   std::string server_problem() const { return server_ != nullptr ? server_->problem() : std::string(); }
   // Before a request is passed on: what is looked for in its body and in the answer starts anew.
   void begin_request(const Target& target) { watcher_.begin(shared_.vault, target); }
+  // What the client had said before.
+  void begin(std::string_view early) {
+    exchange_.from_client(early);
+    out_ += early.size();
+  }
 
   // Moves bytes until a request waits for a verdict (true) or everything is over (false).
   Task<bool> to_next_request();
@@ -126,9 +131,11 @@ void Carrier::flush_both() {
 }
 
 Task<bool> Carrier::account_all() {
+  // What comes before there is a connection counts with the one that it leads to.
+  if (flow_ == nullptr) co_return !shared_.over;
   const std::size_t in = std::exchange(in_, 0);
   const std::size_t out = std::exchange(out_, 0);
-  if (flow_ == nullptr || in + out == 0) co_return !shared_.over;
+  if (in + out == 0) co_return !shared_.over;
   const bool more = co_await account(shared_, *flow_, Way::kIn, in);
   if (!more) co_return false;
   co_return co_await account(shared_, *flow_, Way::kOut, out);
@@ -204,6 +211,17 @@ bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target,
   return true;
 }
 
+// A request that can be read in two ways, or in none, was refused; an answer like that is the server's fault.
+void note_failure(Flow& flow, const proto::HttpError& failure) {
+  constexpr int kServersFault = 500;
+  if (flow.record.verdict != Verdict::kAllowed) return;
+  if (failure.status < kServersFault && !failure.hung_up) {
+    flow.deny(failure.text);
+  } else {
+    flow.record.reason += "; ended: " + failure.text;
+  }
+}
+
 // Why this request may not pass on a connection that is for one place; nothing: it may.
 std::optional<std::string> objection(const proto::HttpRequestHead& head, const Target& target, std::uint16_t port) {
   if (head.method == "CONNECT") return "a CONNECT inside of a connection to " + target.text() + " is not passed on";
@@ -235,7 +253,7 @@ Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, co
   const std::uint16_t scheme_port = wrapping == Wrapping::kTls ? 443 : 80;
   Carrier carrier(shared, client);
   carrier.set_server(&server, &flow);
-  carrier.exchange().from_client(early);
+  carrier.begin(early);
   for (;;) {
     const bool waiting = co_await carrier.to_next_request();
     if (!waiting) break;
@@ -250,7 +268,7 @@ Task<void> carry_http(Shared& shared, Flow& flow, Duct& client, Duct& server, co
   if (!carrier.stopped_by().empty()) {
     flow.deny(carrier.stopped_by());
   } else if (const auto& failure = carrier.exchange().failure()) {
-    if (flow.record.verdict == Verdict::kAllowed) flow.record.reason += "; ended: " + failure->text;
+    note_failure(flow, *failure);
   }
 }
 
@@ -261,7 +279,7 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
   std::unique_ptr<Stream> server;
   std::optional<PlainDuct> server_duct;
   std::optional<Target> target;
-  carrier.exchange().from_client(early);
+  carrier.begin(early);
   for (;;) {
     const bool waiting = co_await carrier.to_next_request();
     if (!waiting) break;
@@ -315,8 +333,8 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
     flow->deny(failure->text);
   } else if (!carrier.stopped_by().empty()) {
     flow->deny(carrier.stopped_by());
-  } else if (flow->record.verdict == Verdict::kAllowed) {
-    flow->record.reason += "; ended: " + failure->text;
+  } else {
+    note_failure(*flow, *failure);
   }
 }
 

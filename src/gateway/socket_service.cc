@@ -88,6 +88,10 @@ Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, co
       moved = moved || got != Moved::kNothing;
     }
     tell_calls(shared, socket.path, broker.take_records());
+    // Counted before it is passed on: a limit is not for what has gone.
+    const bool in_fine = co_await account(shared, flow, Way::kIn, in);
+    const bool out_fine = co_await account(shared, flow, Way::kOut, out);
+    if (!in_fine || !out_fine) break;
     if (to_service.empty()) to_service.add(broker.take_for_service());
     if (to_guest.empty()) to_guest.add(broker.take_for_client());
     const bool guest_gone = !to_guest.empty() && to_guest.send(guest) == Moved::kBroken;
@@ -98,9 +102,6 @@ Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, co
     }
     if (broker.state() == proto::RpcBroker::State::kEnded && to_guest.empty()) break;
     if (guest_ended && service_ended) break;
-    const bool in_fine = co_await account(shared, flow, Way::kIn, in);
-    const bool out_fine = co_await account(shared, flow, Way::kOut, out);
-    if (!in_fine || !out_fine) break;
     if (moved) {
       co_await shared.loop.others();
     } else {

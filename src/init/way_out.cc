@@ -147,9 +147,8 @@ enum Place : int {
   kVersion4 = 4,
   kTcp4 = 10,
   kUdp4 = 13,
-  kVersion6 = 19,
-  kTcp6 = 22,
-  kUdp6 = 25,
+  kVersion6 = 21,
+  kTcp6 = 24,
   kKeep = 27,
   kDrop = 28,
   kPort4 = 29,
@@ -167,7 +166,7 @@ constexpr struct sock_filter jump(int here, uint16_t test, uint32_t value, int y
 }
 constexpr struct sock_filter give(uint32_t bytes) { return {BPF_RET | BPF_K, 0, 0, bytes}; }
 
-// A TCP opening that is no answer to one, or UDP that is neither for a nameserver nor from ours.
+// A TCP opening that is no answer to one, or UDP that is neither for our nameserver nor from it.
 constexpr uint32_t kSynAck = 0x12, kSyn = 0x02, kDnsPort = 53, kSnap = 128;
 constexpr struct sock_filter kAttempts[] = {
     load(BPF_B, BPF_ABS, 0),
@@ -184,19 +183,19 @@ constexpr struct sock_filter kAttempts[] = {
     mask(kSynAck),
     jump(12, BPF_JEQ, kSyn, kPort4, kDrop),
     load(BPF_H, BPF_IND, 2),  // kUdp4: where to
-    jump(14, BPF_JEQ, kDnsPort, kDrop, 15),
-    load(BPF_H, BPF_IND, 0),
-    jump(16, BPF_JEQ, kDnsPort, 17, kKeep),
+    jump(14, BPF_JEQ, kDnsPort, 15, 17),
+    load(BPF_W, BPF_ABS, 16),
+    jump(16, BPF_JEQ, INADDR_LOOPBACK, kDrop, kKeep),
+    load(BPF_H, BPF_IND, 0),  // where from
+    jump(18, BPF_JEQ, kDnsPort, 19, kKeep),
     load(BPF_W, BPF_ABS, 12),
-    jump(18, BPF_JEQ, INADDR_LOOPBACK, kDrop, kKeep),
+    jump(20, BPF_JEQ, INADDR_LOOPBACK, kDrop, kKeep),
     load(BPF_B, BPF_ABS, 6),  // kVersion6, without extension headers
-    jump(20, BPF_JEQ, IPPROTO_TCP, kTcp6, 21),
-    jump(21, BPF_JEQ, IPPROTO_UDP, kUdp6, kDrop),
+    jump(22, BPF_JEQ, IPPROTO_TCP, kTcp6, 23),
+    jump(23, BPF_JEQ, IPPROTO_UDP, kKeep, kDrop),
     load(BPF_B, BPF_ABS, 40 + 13),  // kTcp6
     mask(kSynAck),
-    jump(24, BPF_JEQ, kSyn, kPort6, kDrop),
-    load(BPF_H, BPF_ABS, 40 + 2),  // kUdp6
-    jump(26, BPF_JEQ, kDnsPort, kDrop, kKeep),
+    jump(26, BPF_JEQ, kSyn, kPort6, kDrop),
     give(kSnap),
     give(0),
     load(BPF_H, BPF_IND, 2),  // kPort4: where to

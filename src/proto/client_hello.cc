@@ -19,7 +19,7 @@ constexpr std::size_t kMessageHeader = 4;
 constexpr std::uint16_t kServerName = 0;
 constexpr std::uint16_t kAlpn = 16;
 constexpr std::uint16_t kSupportedVersions = 43;
-constexpr std::uint16_t kEncryptedClientHello = 0xfe0d;
+constexpr std::uint16_t kFirstEncryptedClientHello = 0xfe08, kEncryptedClientHello = 0xfe0d;  // drafts, and as it is
 constexpr std::uint16_t kEncryptedServerName = 0xffce;
 
 unsigned at(std::string_view bytes, std::size_t i) { return static_cast<unsigned char>(bytes[i]); }
@@ -78,11 +78,11 @@ Flaw read_extension(std::uint16_t type, std::string_view data, ClientHello& out)
       return read_alpn(data, out);
     case kSupportedVersions:
       return read_versions(data, out);
-    case kEncryptedClientHello:
     case kEncryptedServerName:
       out.has_ech = true;
       return {};
     default:
+      out.has_ech = out.has_ech || (type >= kFirstEncryptedClientHello && type <= kEncryptedClientHello);
       return {};
   }
 }

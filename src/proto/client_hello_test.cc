@@ -77,7 +77,9 @@ TEST(ClientHello, MayComeInManyRecords) {
 
 TEST(ClientHello, EncryptedOnesAreTold) {
   EXPECT_TRUE(parsed(hello(server_name("a.example") + extension(0xfe0d, "anything"))).has_ech);
+  EXPECT_TRUE(parsed(hello(server_name("a.example") + extension(0xfe08, "a draft"))).has_ech);
   EXPECT_TRUE(parsed(hello(server_name("a.example") + extension(0xffce, ""))).has_ech);
+  EXPECT_FALSE(parsed(hello(server_name("a.example") + extension(0xfe07, ""))).has_ech);
 }
 
 TEST(ClientHello, ServerNamesThatServersMayReadDifferentlyAreMalformed) {

@@ -366,11 +366,11 @@ bool HttpExchange::client_ended() {
   if (!client_closed_) return false;
   switch (phase_) {
     case HttpPhase::kHead:
-      if (!in_client_.empty()) return fail({400, "the connection was closed in the middle of a head"});
+      if (!in_client_.empty()) return fail({400, "the connection was closed in the middle of a head", true});
       finish();
       return true;
     case HttpPhase::kRunning:
-      return fail({400, "the connection was closed in the middle of a body"});
+      return fail({400, "the connection was closed in the middle of a body", true});
     case HttpPhase::kOpaque:
       if (end_opaque(client_end_told_, to_server_, &HttpWatcher::request_body)) return true;
       if (server_gets_end() && client_gets_end()) finish();

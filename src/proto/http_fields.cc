@@ -49,17 +49,19 @@ HttpLines::Step HttpLines::next(std::string_view buffer, std::string_view& line)
   return Step::kLine;
 }
 
-std::optional<HttpError> add_field(HttpFields& fields, std::string_view line) {
+std::optional<HttpError> add_field(HttpFields& fields, std::string_view line, HttpNaming naming) {
   if (is_blank(line[0])) return HttpError{400, "a header goes on in the next line, which is not allowed any more"};
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return HttpError{400, "a header has no colon"};
   const std::string_view name = line.substr(0, colon);
   if (!is_token(name)) {
-    return HttpError{400, fmt::format("{} is no name of a header", shown_text(name))};
+    return HttpError{400, naming == HttpNaming::kNamed ? fmt::format("{} is no name of a header", shown_text(name))
+                                                       : "a header has no proper name"};
   }
+  const std::string which = naming == HttpNaming::kNamed ? fmt::format("the header {}", shown_text(name)) : "a header";
   const std::string_view value = trim_blanks(line.substr(colon + 1));
   if (!std::ranges::all_of(value, is_value_char)) {
-    return HttpError{400, fmt::format("the header {} holds a control character", shown_text(name))};
+    return HttpError{400, fmt::format("{} holds a control character", which)};
   }
   for (auto [known, list] : {std::pair{"Content-Length", &fields.lengths}, {"Transfer-Encoding", &fields.codings}}) {
     if (same_name(name, known)) {
@@ -67,7 +69,7 @@ std::optional<HttpError> add_field(HttpFields& fields, std::string_view line) {
       return std::nullopt;
     }
     if (looks_like(name, known)) {
-      return HttpError{400, fmt::format("the header {} can be taken for {}", shown_text(name), known)};
+      return HttpError{400, fmt::format("{} can be taken for {}", which, known)};
     }
   }
   if (fields.headers.list.size() >= kMaxHttpHeaders) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace cloche::proto {
 struct HttpError {
   int status = 400;
   std::string text;
+  bool hung_up = false;  // nothing was wrong with what was said, only that it had no end
   bool operator==(const HttpError&) const = default;
 };
 
@@ -46,7 +48,9 @@ struct HttpFields {
 };
 
 // One header line: "name:value", nothing folded. Errors have the status of a bad request.
-std::optional<HttpError> add_field(HttpFields& fields, std::string_view line);
+// Errors name the header or, for answers, do not: a server may have put anything there, a secret that it was sent among it.
+enum class HttpNaming : std::uint8_t { kNamed, kUnnamed };
+std::optional<HttpError> add_field(HttpFields& fields, std::string_view line, HttpNaming naming);
 
 struct HttpDeclaredBody {
   std::optional<HttpError> error;

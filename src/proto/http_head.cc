@@ -26,8 +26,8 @@ HttpError line_error(HttpLines::Step step) {
 
 // Reads all lines that are there. `start` takes the first, `finish` is called at the empty one.
 template <typename Fail, typename Start, typename Finish>
-HttpHeadState read_head(std::string_view buffer, HttpLines& lines, HttpFields& fields, Fail fail, Start start,
-                        Finish finish) {
+HttpHeadState read_head(std::string_view buffer, HttpLines& lines, HttpFields& fields, HttpNaming naming, Fail fail,
+                        Start start, Finish finish) {
   while (true) {
     const bool first = lines.consumed() == 0;
     std::string_view line;
@@ -38,7 +38,7 @@ HttpHeadState read_head(std::string_view buffer, HttpLines& lines, HttpFields& f
       if (const HttpHeadState state = start(line); state != HttpHeadState::kMore) return state;
     } else if (line.empty()) {
       return finish();
-    } else if (auto error = add_field(fields, line)) {
+    } else if (auto error = add_field(fields, line, naming)) {
       return fail(std::move(*error));
     }
   }
@@ -54,7 +54,7 @@ HttpHeadState HttpRequestParser::fail(HttpError error) {
 HttpHeadState HttpRequestParser::parse(std::string_view buffer) {
   if (state_ != HttpHeadState::kMore) return state_;
   state_ = read_head(
-      buffer, lines_, fields_, [this](HttpError error) { return fail(std::move(error)); },
+      buffer, lines_, fields_, HttpNaming::kNamed, [this](HttpError error) { return fail(std::move(error)); },
       [this](std::string_view line) { return start_line(line); }, [this] { return finish(); });
   return state_;
 }
@@ -130,7 +130,7 @@ HttpHeadState HttpResponseParser::fail(std::string_view text) {
 HttpHeadState HttpResponseParser::parse(std::string_view buffer) {
   if (state_ != HttpHeadState::kMore) return state_;
   state_ = read_head(
-      buffer, lines_, fields_, [this](const HttpError& error) { return fail(error.text); },
+      buffer, lines_, fields_, HttpNaming::kUnnamed, [this](const HttpError& error) { return fail(error.text); },
       [this](std::string_view line) { return start_line(line); }, [this] { return finish(); });
   return state_;
 }

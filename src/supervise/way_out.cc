@@ -28,6 +28,7 @@ constexpr Millis kWindow{100};
 constexpr std::size_t kMaxQueue = 4'096;
 constexpr std::size_t kMaxChanges = 256;
 constexpr std::size_t kMaxSentence = 300;
+constexpr std::size_t kMaxOpen = 4'096;  // that are remembered until they end
 
 void add(std::uint64_t& total, std::uint64_t more) {
   total = more > std::numeric_limits<std::uint64_t>::max() - total ? std::numeric_limits<std::uint64_t>::max()
@@ -106,6 +107,11 @@ void WayOut::close() {
   queue_.clear();
   parts_.gateway.process = {};
   parts_.sockets.clear();
+  // What it had open, and told no end of, ended with it.
+  for (Connection& connection : std::exchange(open_, {})) {
+    connection.reason += "; ended with the gateway";
+    keep_connection(connection);
+  }
   for (auto& [serial, asked] : std::exchange(changes_, {})) {
     if (asked.done) asked.done("the run is over");
   }
@@ -194,14 +200,43 @@ void WayOut::note_connection(const egress::Framed& message) {
   const auto connection = egress::decode_connection(message.payload);
   if (!connection) return end_with("the gateway's record of a connection cannot be read");
   const bool opened = message.head.what == 1;
-  if (!opened) {
-    add(record_.connections_total, connection->count);
-    if (connection->verdict == Verdict::kDenied) add(record_.denied_total, connection->count);
-    add(record_.bytes_in, connection->bytes_in);
-    add(record_.bytes_out, connection->bytes_out);
-    if (record_.connections.size() < kMaxReportedConnections) record_.connections.push_back(*connection);
+  if (opened) {
+    if (open_.size() < kMaxOpen) open_.push_back(*connection);
+  } else {
+    // The same one again, with more to say.
+    const auto same = [&](const Connection& one) {
+      return one.at == connection->at && one.via == connection->via && one.port == connection->port;
+    };
+    if (const auto known = std::ranges::find_if(open_, same); known != open_.end()) open_.erase(known);
+    keep_connection(*connection);
   }
   if (events_.on_connection) events_.on_connection(*connection, opened);
+}
+
+void WayOut::keep_connection(const Connection& connection) {
+  add(record_.connections_total, connection.count);
+  add(record_.bytes_in, connection.bytes_in);
+  add(record_.bytes_out, connection.bytes_out);
+  std::vector<Connection>& kept = record_.connections;
+  if (connection.verdict != Verdict::kDenied) {
+    if (kept.size() < kMaxReportedConnections) kept.push_back(connection);
+    return;
+  }
+  // Refusals are cheap to make: the same ones are one, and all of them leave room for the others.
+  add(record_.denied_total, connection.count);
+  const auto [known, fresh] =
+      refused_.try_emplace({connection.via, connection.port, connection.name, connection.address, connection.reason},
+                           kept.size());
+  if (!fresh) {
+    Connection& first = kept[known->second];
+    add(first.count, connection.count);
+    add(first.bytes_in, connection.bytes_in);
+    add(first.bytes_out, connection.bytes_out);
+  } else if (refused_.size() <= kMaxReportedConnections / 2 && kept.size() < kMaxReportedConnections) {
+    kept.push_back(connection);
+  } else {
+    refused_.erase(known);
+  }
 }
 
 void WayOut::note_call(const egress::Framed& message) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/fd.h"
@@ -87,6 +88,7 @@ class WayOut {
   void on_event(std::uint32_t events);
   void handle(const egress::Framed& message);
   void note_connection(const egress::Framed& message);
+  void keep_connection(const Connection& connection);
   void note_call(const egress::Framed& message);
   void note_change(GrantChange::Turn turn, const egress::Change& change, std::string by);
   void on_changed(const egress::Framed& message);
@@ -105,6 +107,9 @@ class WayOut {
   std::map<std::uint64_t, Asked> changes_;
   std::uint64_t serial_ = 0;
   NetworkUse record_;
+  using Refusal = std::tuple<Via, std::uint16_t, std::string, std::string, std::string>;  // port, name, address, reason
+  std::map<Refusal, std::size_t> refused_;                                                 // where they are in the record
+  std::vector<Connection> open_;
   Clock::time_point served_ = Clock::now();
   Poller::Watch watch_;
   std::string buffer_;

@@ -179,6 +179,49 @@ TEST_F(WayOutTest, TheRecordIsBounded) {
   EXPECT_EQ(out.record().bytes_in, ~std::uint64_t{0});
 }
 
+TEST_F(WayOutTest, RefusalsLeaveRoomForWhatWasAllowed) {
+  WayOut& out = open();
+  Connection refused;
+  refused.verdict = Verdict::kDenied;
+  for (std::size_t i = 0; i < kMaxReportedConnections + 100; ++i) {
+    refused.address = std::to_string(i);
+    say({.kind = Kind::kConnection}, egress::encode(refused));
+    say({.kind = Kind::kConnection}, egress::encode(refused));
+    if (i % 16 == 15) turn();
+  }
+  Connection allowed;
+  allowed.name = "a.example";
+  say({.kind = Kind::kConnection}, egress::encode(allowed));
+  turn(4);
+  EXPECT_TRUE(problem_.empty()) << problem_;
+  const NetworkUse& record = out.record();
+  EXPECT_EQ(record.denied_total, 2 * (kMaxReportedConnections + 100));
+  ASSERT_EQ(record.connections.size(), kMaxReportedConnections / 2 + 1);
+  EXPECT_EQ(record.connections.front().count, 2u);
+  EXPECT_EQ(record.connections.back().name, "a.example");
+}
+
+TEST_F(WayOutTest, WhatWasOpenWhenTheGatewayDiedIsInTheRecord) {
+  WayOut& out = open();
+  Connection connection;
+  connection.at = std::chrono::microseconds(5);
+  connection.name = "over.example";
+  connection.reason = "over.example:80";
+  say({.kind = Kind::kConnection, .what = 1}, egress::encode(connection));
+  say({.kind = Kind::kConnection}, egress::encode(connection));
+  connection.at = std::chrono::microseconds(6);
+  connection.name = "open.example";
+  say({.kind = Kind::kConnection, .what = 1}, egress::encode(connection));
+  turn();
+  EXPECT_EQ(out.record().connections.size(), 1u);
+  theirs_.reset();
+  turn();
+  EXPECT_FALSE(problem_.empty());
+  ASSERT_EQ(out.record().connections.size(), 2u);
+  EXPECT_EQ(out.record().connections.back().name, "open.example");
+  EXPECT_TRUE(out.record().connections.back().reason.ends_with("; ended with the gateway"));
+}
+
 TEST_F(WayOutTest, ALimitIsNamed) {
   open();
   say({.kind = Kind::kLimit}, "net.limits.bytes_out");

@@ -144,6 +144,16 @@ class NetworkLimits(NetworkCase):
                 self.assertLess(report["network"]["bytes_out"], 2 * MIB)
                 self.assertLess(len(self.world.bytes_at()), 2 * MIB)
 
+    def test_bytes_out_counts_what_comes_with_the_first_words(self):
+        post = 'b"POST / HTTP/1.1\\r\\nHost: allowed.test\\r\\nContent-Length: 15000\\r\\n\\r\\n" + b"A" * 15000'
+        for where, how in (('("allowed.test", 80)', post), ("PROXY", post.replace("POST /", "POST http://allowed.test/"))):
+            with self.subTest(where=where):
+                self.world.forget()
+                done, report = self.limited(f'for i in range(20):\n    attempt("x", say, {where}, {how})\n', "bytes_out=1K")
+                self.assert_limit(done, report, "net.limits.bytes_out")
+                self.assertGreater(report["network"]["bytes_out"], 1024)
+                self.assertEqual(len(self.world.bytes_at()), 0, "a limit is not for what has gone")
+
     def test_connections(self):
         code = """
 for number in range(20):
@@ -239,11 +249,32 @@ attempt("tunnel", fetch, tunnel("allowed.test:80"), "/big/8000000")
         code = """
 for number in range(1500):
     attempt("x", say, ("93.184.%d.%d" % (100 + number // 250, number % 250), 80), get("x"))
+for number in range(50):
+    attempt("x", say, ("93.184.100.1", 81), get("x"))
+attempt("x", say, ("allowed.test", 80), get("allowed.test"))
 """
         _, report = self.guest(code, ("allowed.test:80",))
-        self.assertEqual((report["network"]["connections_total"], report["network"]["denied_total"]), (1500, 1500))
-        self.assertEqual(len(report["network"]["connections"]), 1000)
-        self.assertEqual(self.world.arrived, [])
+        network = report["network"]
+        self.assertEqual((network["connections_total"], network["denied_total"]), (1551, 1550))
+        # Refusals cost a guest nothing: they do not push out of the report what was allowed.
+        self.assertEqual(len(network["connections"]), 501)
+        self.assertEqual(network["connections"][-1]["verdict"], "allowed")
+        self.assertEqual(len(self.world.arrived), 1)
+
+    def test_the_same_refusal_is_told_once(self):
+        code = 'for number in range(30):\n    attempt("x", say, ("93.184.216.11", 81), get("x"))\n'
+        _, report = self.guest(code, ("allowed.test:80",))
+        self.assertEqual([(c["port"], c["count"]) for c in report["network"]["connections"]], [(81, 30)])
+
+    def test_a_question_to_another_nameserver_is_told(self):
+        code = """
+for where in ("8.8.8.8", "2001:db8::1"):
+    with socket.socket(socket.AF_INET6 if ":" in where else socket.AF_INET, socket.SOCK_DGRAM) as s:
+        attempt(where, s.sendto, b"\\0\\7\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\5other\\4test\\0\\0\\1\\0\\1", (where, 53))
+"""
+        _, report = self.guest(code, ("allowed.test:80",))
+        self.assertEqual({(c["address"], c["port"], c["verdict"]) for c in report["network"]["connections"]},
+                         {("8.8.8.8", 53, "denied"), ("2001:db8::1", 53, "denied")})
 
     def test_events(self):
         path = self.path("events")

@@ -1,7 +1,7 @@
 """Socket rules: a broker between guests and JSON-RPC services, seen from the service that keeps every byte."""
 import json
 
-from sockets_case import SocketCase
+from sockets_case import TALK, SocketCase
 
 METHODS = ["flow.read", "log.*"]
 CONTEXT = {"tenant": "a"}
@@ -42,6 +42,23 @@ class RuleCase(SocketCase):
             self.assertEqual(call["socket"], service.path)
         service.close()
         return service, said, calls, network
+
+
+class Limits(RuleCase):
+    def test_N8_what_a_broken_stream_brought_before_counts(self):
+        service = self.service("limited/rpc.sock", framing="blocks")
+        text = FRAME % ("blocks", service.path) + """
+big = json.dumps({"jsonrpc": "2.0", "method": "log.any", "params": {"a": "x" * 14000}})
+for i in range(20):
+    try: talk(path, put(big) + b"Content-Length: -1\\r\\n\\r\\n")
+    except OSError: pass
+"""
+        words = self.policy(service.path, METHODS, CONTEXT)
+        done, report = self.run_report(*words, "--set", "net.limits.bytes_out=1K", "--", "python3", "-c", TALK + text, self.folder)
+        self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "network"), done.stderr.decode())
+        self.assertGreater(report["network"]["bytes_out"], 1024)
+        service.close()
+        self.assertEqual(service.messages, [])
 
 
 class Calls(RuleCase):
