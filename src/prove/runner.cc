@@ -145,7 +145,7 @@ class Runner {
     Outcome outcome;
     if (std::string why = not_promised(attack, kind, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kNotPromised, .text = std::move(why)};
-    } else if (why = left_out(attack, kind, plan_.caller); !why.empty()) {
+    } else if (why = left_out(attack, kind); !why.empty()) {
       outcome = {.verdict = Verdict::kLeftOut, .text = std::move(why)};
     } else if (!stage_.has(attack.victim)) {
       outcome.text = fmt::format("the program {} is missing; install cloche with all of its files", attack.victim);
