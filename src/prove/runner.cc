@@ -173,6 +173,7 @@ class Runner {
     Environment env = base_environment();
     env["DECOY_TOKEN"] = "/decoy";  // also in what /proc shows of the bait
     env["BAIT_ENGINE"] = plan_.cloche;
+    env["BAIT_INIT"] = stage_.in("cloche-init");
     env["BAIT_SETUID_HELPER"] = stage_.victim("23_setuid_helper");
     Words words{stage_.in("bait"), "--dir", directory};
     words.insert(words.end(), attack.bait.begin(), attack.bait.end());
