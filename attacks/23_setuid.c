@@ -1,11 +1,12 @@
-// 23. No setuid binary is honoured. The helper beside this program is root's and set-uid when the harness is root.
+// 23. No setuid binary is honoured. The helper beside this program is root's and set-uid when the harness is root. For
+// another user the bait names one that the host has.
 //
-// attack: E set-uid-helper | process-args: helper | root-only: a set-uid program of root's | tries to gain root's
-//     rights by a set-uid program on a hostile file system
+// attack: E set-uid-helper | process-args: helper | tries to gain root's rights by a set-uid program on a hostile file
+//     system, or by one of the system where only root could lay it out
 #include <sys/auxv.h>
 #include <sys/statvfs.h>
 
-#include "victim.h"
+#include "set_uid.h"
 
 static const char* g_helper;
 static int run_helper(void) {
@@ -25,6 +26,12 @@ int main(int argc, char** argv) {
     struct statvfs info;
     if (statvfs(writable[i], &info) == 0 && !(info.f_flag & ST_NOSUID))
       BREACH("%s honours set-uid files\n", writable[i]);
+  }
+  const char* program = getenv("BAIT_SETUID_PROGRAM");
+  if (program != NULL) {
+    if (strcmp(program, "none") == 0) CANNOT("this host has no set-uid program, and only root can lay one out\n");
+    if (rights_of(program) == RIGHTS_MORE) BREACH("%s got its owner's rights\n", program);
+    HELD();
   }
   g_helper = bait("BAIT_SETUID_HELPER");
   struct stat info;

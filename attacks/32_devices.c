@@ -2,8 +2,8 @@
 //
 // attack: E devices | no-process: tier 0 has the host's own mounts; Landlock judges paths | looks for devices of the
 //     host
-// attack: E wrong-device | bait: --evil-dev wrong | held: 125,126 | root-only: a spoiled /dev | no-bwrap: bwrap binds
-//     the host's /dev nodes as they are | no-process: tier 0 has the host's own mounts; Landlock judges paths | has
+// attack: E wrong-device | bait: --evil-dev wrong | held: 125,126 | no-bwrap: bwrap binds the host's /dev nodes as
+//     they are | no-process: tier 0 has the host's own mounts; Landlock judges paths | has
 //     another device in the place of /dev/null
 #include <dirent.h>
 #include <sys/sysmacros.h>

@@ -6,26 +6,23 @@
 // keyring with a key in it and, as root, supplementary groups and a shared mount tree. A process of the bait's answers
 // on loopback ports. BAIT_* variables tell a victim where to look. DIR belongs to the caller, who removes it. Exits
 // with the command's code, 128+signal if it was killed.
-#include <dirent.h>
 #include <grp.h>
 #include <mqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
-#include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
-#include <sys/sysmacros.h>
 #include <sys/un.h>
 
-#include "../victim.h"
+#include "../set_uid.h"
+#include "spoil.h"
 
 struct options {
   const char* dir;
@@ -39,21 +36,12 @@ struct options {
   const char* lacking;  // what root does not have, as in many a container: the right to trace, or cgroups
 };
 
-static void die(const char* what) {
-  fprintf(stderr, "bait: %s: %s\n", what, strerror(errno));
-  exit(120);
-}
 static const char* in_dir(const struct options* options, const char* name) {
   static char paths[8][4200];
   static int next;
   char* path = paths[next++ % 8];
   snprintf(path, sizeof paths[0], "%s/%s", options->dir, name);
   return path;
-}
-static void put(const char* path, const char* text, mode_t mode) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (fd < 0 || write(fd, text, strlen(text)) < 0 || fchmod(fd, mode) < 0) die(path);
-  close(fd);
 }
 static void put_new(const char* path, const char* text, mode_t mode) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -76,84 +64,39 @@ static void export_number(const char* name, unsigned long value) {
   setenv(name, text, 1);
 }
 
-static void spoil_dev(const struct options* options) {
-  static const struct {
-    const char* path;
-    unsigned minor;
-  } nodes[] = {{"/dev/zero", 5}, {"/dev/full", 7}, {"/dev/random", 8}, {"/dev/urandom", 9}};
-  if (mount("none", "/dev", "tmpfs", 0, "size=64k,mode=755") < 0) die("mount /dev");
-  umask(0);
-  for (size_t i = 0; i < sizeof nodes / sizeof *nodes; ++i) {
-    if (mknod(nodes[i].path, S_IFCHR | 0666, makedev(1, nodes[i].minor)) < 0) die(nodes[i].path);
-  }
-  if (strcmp(options->evil_dev, "symlink") == 0) {
-    if (symlink(in_dir(options, "secret"), "/dev/null") < 0) die("symlink /dev/null");
-  } else if (mknod("/dev/null", S_IFCHR | 0666, makedev(1, 5)) < 0) {
-    die("mknod /dev/null");
-  }
-}
-
-// A tmpfs that passes for /proc: what is no process leads to the real one, the processes to come are plain files. What
-// lands in them is kept for the caller.
-static void spoil_proc(const struct options* options) {
-  char path[4300], real[4300];
-  pid_t self = getpid();
-  snprintf(real, sizeof real, "%s", in_dir(options, "proc"));
-  mkdir(real, 0755);
-  // Private, or what is mounted on the one appears on the other.
-  if (mount("/proc", real, NULL, MS_BIND, NULL) < 0 || mount(NULL, real, NULL, MS_PRIVATE, NULL) < 0 ||
-      mount("none", "/proc", "tmpfs", 0, "size=8m,mode=755") < 0)
-    die("mount /proc");
-  umask(0);
-  DIR* entries = opendir(real);
-  if (entries == NULL) die(real);
-  for (struct dirent* entry; (entry = readdir(entries)) != NULL;) {
-    if (entry->d_name[0] == '.' || (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')) continue;
-    char target[8600];
-    snprintf(path, sizeof path, "/proc/%.200s", entry->d_name);
-    snprintf(target, sizeof target, "%s/%s", real, entry->d_name);
-    if (symlink(target, path) < 0) die(path);
-  }
-  closedir(entries);
-  for (int i = 0; i < 400; ++i) {
-    snprintf(path, sizeof path, "/proc/%d", self + i);
-    if (mkdir(path, 0777) < 0) die(path);
-    static const char* const files[] = {"uid_map", "gid_map", "setgroups"};
-    for (size_t f = 0; f < 3; ++f) {
-      snprintf(path, sizeof path, "/proc/%d/%s", self + i, files[f]);
-      put(path, "", 0666);
-    }
-  }
-}
-static int proc_was_written(void) {
-  char path[64], text[64];
-  int written = 0;
-  for (pid_t pid = getpid(); pid < getpid() + 400; ++pid) {
-    static const char* const files[] = {"uid_map", "gid_map", "setgroups"};
-    for (size_t f = 0; f < 3; ++f) {
-      snprintf(path, sizeof path, "/proc/%d/%s", pid, files[f]);
-      written |= read_file(path, text, sizeof text) > 0;
-    }
-  }
-  return written;
-}
-
 static void prepare_as_root(const struct options* options) {
   // Hosts that run systemd share their mount tree; a cell must not depend on this one being private.
   if (unshare(CLONE_NEWNS) < 0) die("unshare");
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) die("private mount tree");
   if (mount("none", in_dir(options, "read/sub"), "tmpfs", 0, "size=1m,mode=1777") < 0) die("mount read/sub");
   put(in_dir(options, "read/sub/file"), "submount\n", 0666);
-  if (options->evil_dev != NULL) spoil_dev(options);
+  if (options->evil_dev != NULL) spoil_dev(options->evil_dev, in_dir(options, "secret"));
   if (mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL) < 0) die("shared mount tree");
   static const gid_t groups[] = {4, 20, 27};
   if (setgroups(options->uid && !options->groups ? 0 : 3, groups) < 0) die("setgroups");
-  if (options->evil_proc) spoil_proc(options);
+  if (options->evil_proc) {
+    const char* real = in_dir(options, "proc");
+    mkdir(real, 0755);
+    spoil_proc(real);
+  }
   if (options->lacking != NULL && strcmp(options->lacking, "trace") == 0) {
     if (prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0) < 0) die("drop the right to trace");
   } else if (options->lacking != NULL) {
     if (umount2("/sys/fs/cgroup", MNT_DETACH) < 0) die("take the cgroups away");
   }
+}
+
+// A set-uid program that the host has: what is planted without root belongs to whoever planted it, and gains nothing.
+static void name_set_uid_program(void) {
+  const char* found = "none";
+  for (size_t i = 0; i < sizeof kSetUidPrograms / sizeof *kSetUidPrograms; ++i) {
+    struct stat info;
+    if (stat(kSetUidPrograms[i], &info) < 0 || info.st_uid != 0 || !(info.st_mode & S_ISUID)) continue;
+    if (access(kSetUidPrograms[i], X_OK) < 0) continue;
+    found = kSetUidPrograms[i];
+    break;
+  }
+  setenv("BAIT_SETUID_PROGRAM", found, 1);
 }
 
 static void listen_at(const char* path, int abstract) {
@@ -418,8 +361,15 @@ int main(int argc, char** argv) {
   open_for_all(in_dir(&options, "write"));
   put(in_dir(&options, "secret"), "secret of the host\n", 0644);
   put(in_dir(&options, "read/file"), "granted for reading\n", 0644);
-  if (geteuid() != 0 && (options.evil_proc || options.evil_dev != NULL || options.lacking != NULL || options.uid))
-    die("this needs root");
+  if (geteuid() != 0) {
+    if (options.evil_proc || options.lacking != NULL || options.uid) die("this needs root");
+    name_set_uid_program();
+    if (options.evil_dev != NULL) {
+      own_the_mounts();
+      try_unspoiled(argv + first);
+      spoil_dev(options.evil_dev, in_dir(&options, "secret"));
+    }
+  }
   if (geteuid() == 0) {
     static const char* const owned[] = {"", "read", "write", "secret", "read/file"};
     for (size_t i = 0; i < 5 && options.uid; ++i) give(in_dir(&options, owned[i]), (uid_t)options.uid);

@@ -61,11 +61,20 @@ enum class Watch : std::uint8_t {
   kFiles,  // and those that open files for reading
   kAll,    // and those that only look, also from an open directory: every name
 };
+// What of a plan decides how much has to be told.
+struct Telling {
+  Watch level = Watch::kNothing;
+  // Addresses of IPv4 and IPv6 are known by other means, and no other socket can be made: not told below kAll.
+  bool inet_elsewhere = false;
+  bool own_processes = false;       // the cell counts its processes itself, from 1 up
+  std::uint64_t files = 0;          // how many a process may have open; 0: not known
+  std::uint32_t launch_socket = 0;  // by this one, with these flags, a guest-to-be sends when nobody listens yet
+  std::uint32_t launch_flags = 0;   // 0: it does not
+};
 // The same rules, with a notification in place of a denial and of what is watched. Whoever gets it answers with what
 // the plain rules say: that errno, or "go on". What a C library asks only to learn that it is missing (ENOSYS) is no
 // denial and stays as it is.
-// With `inet_elsewhere`, connections by address are known by other means, and are not told below kAll.
-std::vector<Rule> watched(std::vector<Rule> rules, Watch watch, bool inet_elsewhere = false);
+std::vector<Rule> watched(std::vector<Rule> rules, const Telling& telling);
 
 // Unknown numbers and x32 give ENOSYS, another architecture kills.
 std::vector<sock_filter> compile(const std::vector<Rule>& rules, std::uint32_t audit_arch);

@@ -1,5 +1,6 @@
 #include "filter/watch.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 
@@ -47,13 +48,42 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"linkat", Use::kOpen, Watch::kCalls, 1, 0, kNone, 3, 2},
     {"execve", Use::kExecute, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"execveat", Use::kExecute, Watch::kCalls, 1, 0, kNone, kNone, kNone},
-    {"connect", Use::kConnect, Watch::kCalls, 1, kNone, kNone, kNone, kNone},
-    {"bind", Use::kBind, Watch::kCalls, 1, kNone, kNone, kNone, kNone},
+    {"connect", Use::kConnect, Watch::kCalls, 1, kNone, kNone, kNone, kNone, kNone, 2, 0},
+    {"bind", Use::kBind, Watch::kCalls, 1, kNone, kNone, kNone, kNone, kNone, 2, 0},
+    {"sendto", Use::kConnect, Watch::kCalls, 4, kNone, kNone, kNone, kNone, kNone, 5},
+    {"sendmmsg", Use::kSend, Watch::kCalls, 1, kNone, kNone, kNone, kNone, kNone, 2},
+    {"sendmsg", Use::kSend, Watch::kAll, 1, kNone, kNone, kNone, kNone},
     {"kill", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 1},
     {"tkill", Use::kSignal, Watch::kAll, kNone, kNone, kNone, kNone, kNone, 1},
     {"tgkill", Use::kSignal, Watch::kAll, kNone, kNone, kNone, kNone, kNone, 2},
     {"rt_sigqueueinfo", Use::kSignal, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 1},
     {"rt_tgsigqueueinfo", Use::kSignal, Watch::kAll, kNone, kNone, kNone, kNone, kNone, 2},
+    {"pidfd_open", Use::kHandle, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
+    {"pidfd_send_signal", Use::kSignalByHandle, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, 1},
+    {"close", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"ioctl", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"listen", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"setsockopt", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"getsockname", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"getpeername", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"ftruncate", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"epoll_ctl", Use::kHold, Watch::kCalls, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 2},
+    {"socket", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"accept", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"accept4", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"dup", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"fcntl", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0},
+    {"eventfd", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"eventfd2", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"epoll_create", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"epoll_create1", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"timerfd_create", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"inotify_init", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"inotify_init1", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"memfd_create", Use::kDescriptor, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"pipe", Use::kPair, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"pipe2", Use::kPair, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
+    {"socketpair", Use::kPair, Watch::kAll, kNone, kNone, kNone, kNone, kNone},
     {"chdir", Use::kEnter, Watch::kFiles, 0, kNone, kNone, kNone, kNone},
     {"stat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
     {"lstat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
@@ -94,9 +124,14 @@ Action told(const Action& action) {
   return denied ? kTellIt : action;
 }
 
+// An int, so 32 bits of it count.
+ArgCheck equals(std::int8_t argument, std::uint64_t value) {
+  return {ArgCheck::Op::kEqual, static_cast<std::uint8_t>(argument), 32, ~0ull, value};
+}
+
 ArgCheck from_working_directory(std::int8_t place) {
-  constexpr std::uint64_t kHere = 0xffffff9c;  // AT_FDCWD; an int, so 32 bits of it count
-  return {ArgCheck::Op::kEqual, static_cast<std::uint8_t>(place), 32, ~0ull, kHere};
+  constexpr std::uint64_t kHere = 0xffffff9c;  // AT_FDCWD
+  return equals(place, kHere);
 }
 
 ArgCheck only_reads(std::int8_t flags) {
@@ -122,29 +157,53 @@ void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, 
   with({}, kTellIt);
 }
 
-// Whose address it is cannot be seen in the arguments, but how long it is. Few addresses of other sorts are as long.
-void leave_out_inet(Rule& rule) {
-  constexpr std::uint8_t kLength = 2;
-  std::vector<Clause> clauses;
-  for (const std::uint64_t size : {sizeof(sockaddr_in), sizeof(sockaddr_in6)}) {
-    clauses.push_back({{{ArgCheck::Op::kEqual, kLength, 32, ~0ull, size}}, kAllowIt});
-  }
-  rule.clauses.insert(rule.clauses.begin(), clauses.begin(), clauses.end());
+void leave_out(Rule& rule, std::vector<ArgCheck> checks) {
+  rule.clauses.insert(rule.clauses.begin(), {std::move(checks), kAllowIt});
 }
 
-// Who asks whether somebody is there asks often, and is answered. With the other one some runtimes interrupt their own
-// threads a hundred times a second.
-void leave_out_signals(Rule& rule, const WatchedCall& call) {
-  for (const std::uint64_t signal : {0, SIGURG}) {
-    const ArgCheck check{ArgCheck::Op::kEqual, static_cast<std::uint8_t>(call.signal), 32, ~0ull, signal};
-    rule.clauses.push_back({{check}, rule.action});
+// What is sent on a connection names nobody. Whose address it is cannot be seen in the arguments, but how long it is.
+void leave_out_addresses(Rule& rule, const WatchedCall& call, const Telling& telling) {
+  if (telling.inet_elsewhere && telling.level < Watch::kAll && call.use == Use::kConnect) {
+    for (const std::uint64_t size : {sizeof(sockaddr_in), sizeof(sockaddr_in6)}) {
+      leave_out(rule, {equals(call.size, size)});
+    }
   }
+  if (rule.name == "sendto") leave_out(rule, {{ArgCheck::Op::kEqual, 4, 64, ~0ull, 0}});
+  if (rule.name == "sendmsg" && telling.launch_flags != 0) {
+    leave_out(rule, {equals(0, telling.launch_socket), equals(2, telling.launch_flags)});
+  }
+}
+
+bool is_signal(Use use) { return use == Use::kSignal || use == Use::kHandle || use == Use::kSignalByHandle; }
+
+// Who asks whether somebody is there asks often, and is answered. With the other one some runtimes interrupt their own
+// threads a hundred times a second. Libraries signal threads of their own process, which is one of the cell's.
+void leave_out_signals(Rule& rule, const WatchedCall& call, const Telling& telling) {
+  if (call.signal != kNoArgument) {
+    for (const std::uint64_t signal : {0, SIGURG}) rule.clauses.push_back({{equals(call.signal, signal)}, rule.action});
+  }
+  if (telling.own_processes && call.use != Use::kSignalByHandle) {
+    constexpr std::uint64_t kHigh = 0xffffffff & ~std::uint64_t{kOwnNumbers - 1};
+    rule.clauses.push_back({{{ArgCheck::Op::kMaskedEqual, 0, 32, kHigh, 0}}, rule.action});
+  }
+}
+
+void tell_of_some(Rule& rule, std::int8_t argument, std::initializer_list<std::uint64_t> values) {
+  for (const std::uint64_t value : values) {
+    rule.clauses.insert(rule.clauses.begin(), {{equals(argument, value)}, kTellIt});
+  }
+}
+
+// From which level on it is told of. Threads have numbers of the whole host where the cell has none of its own, and then
+// the filter cannot know whose they are.
+Watch level_of(const WatchedCall& call, const Telling& telling) {
+  return telling.own_processes && call.use == Use::kSignal ? Watch::kCalls : call.from;
 }
 
 void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
   std::vector<Clause> clauses;
   for (Clause& clause : rule.clauses) {
-    if (clause.action == kAllowIt && call.use != Use::kSignal) {
+    if (clause.action == kAllowIt && !is_signal(call.use)) {
       add_allowed(clauses, clause.all, call, watch);
     } else {
       clauses.push_back(std::move(clause));
@@ -159,6 +218,15 @@ void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
   rule.clauses = std::move(clauses);
 }
 
+void tell_of(Rule& rule, const WatchedCall& call, const Telling& telling) {
+  if (call.use == Use::kHold) return;
+  if (rule.name == "fcntl") return tell_of_some(rule, 1, {F_DUPFD, F_DUPFD_CLOEXEC});
+  if (is_signal(call.use)) leave_out_signals(rule, call, telling);
+  const bool plain = rule.clauses.empty() && rule.action == kAllowIt;
+  tell_of_allowed(rule, call, telling.level);
+  if (plain) leave_out_addresses(rule, call, telling);
+}
+
 }  // namespace
 
 std::span<const WatchedCall> watched_calls() { return kByName; }
@@ -169,8 +237,8 @@ const WatchedCall* find_watched_call(std::string_view name) {
   return found != kByName.end() && found->name == name ? &*found : nullptr;
 }
 
-std::vector<Rule> watched(std::vector<Rule> rules, Watch watch, bool inet_elsewhere) {
-  if (watch == Watch::kNothing) return rules;
+std::vector<Rule> watched(std::vector<Rule> rules, const Telling& telling) {
+  if (telling.level == Watch::kNothing) return rules;
   for (Rule& rule : rules) {
     for (Clause& clause : rule.clauses) clause.action = told(clause.action);
     // By unshare(0) a guest-to-be tries the filter, before anybody listens.
@@ -178,10 +246,10 @@ std::vector<Rule> watched(std::vector<Rule> rules, Watch watch, bool inet_elsewh
     rule.action = told(rule.action);
     const WatchedCall* call = find_watched_call(rule.name);
     if (call == nullptr) continue;
-    if (call->use == Use::kSignal) leave_out_signals(rule, *call);
-    const bool plain = rule.clauses.empty() && rule.action == kAllowIt;
-    if (watch >= call->from) tell_of_allowed(rule, *call, watch);
-    if (plain && inet_elsewhere && watch < Watch::kAll && rule.name == "connect") leave_out_inet(rule);
+    if (telling.level >= level_of(*call, telling)) tell_of(rule, *call, telling);
+    // The kernel gives out the lowest number that is free: with the last one in use the next may be refused, and that
+    // is where nobody could tell of it.
+    if (call->descriptor != kNoArgument && telling.files != 0) tell_of_some(rule, call->descriptor, {telling.files - 1});
   }
   return rules;
 }

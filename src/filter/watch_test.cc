@@ -1,6 +1,7 @@
 // A watched filter allows and denies what the plain one does; it only tells of it.
 #include "filter/watch.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -21,6 +23,15 @@ namespace {
 constexpr std::uint64_t kHere = 0xffffff9c;  // AT_FDCWD
 constexpr std::uint32_t kArchs[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64};
 constexpr Watch kLevels[] = {Watch::kNothing, Watch::kCalls, Watch::kFiles, Watch::kAll};
+
+Telling all_of_it(Watch level) {
+  return {.level = level,
+          .inet_elsewhere = true,
+          .own_processes = true,
+          .files = 64,
+          .launch_socket = 3,
+          .launch_flags = 0x4804};
+}
 
 std::uint32_t number_of(const std::vector<Rule>& rules, std::string_view name) {
   const auto rule = std::ranges::find(rules, name, &Rule::name);
@@ -54,9 +65,10 @@ TEST(FilterWatch, X4_ChangesNoVerdict) {
     for (const bool open : {false, true}) {
       const Options options{open, open, open, open};
       const auto plain = rules(arch, options);
-      const auto values = telling_values(plain);
       for (const Watch level : kLevels) {
-        const auto told = watched(plain, level);
+        const auto told = watched(plain, open ? all_of_it(level) : Telling{.level = level});
+        auto values = telling_values(plain);
+        std::ranges::copy(telling_values(told), std::back_inserter(values));
         ASSERT_EQ(told.size(), plain.size());
         for (const Rule& rule : plain) {
           Call call{arch, rule.number, {}};
@@ -82,7 +94,7 @@ TEST(FilterWatch, X4_ChangesNoVerdict) {
 TEST(FilterWatch, CompilesToWhatTheRulesSay) {
   for (const std::uint32_t arch : kArchs) {
     for (const Watch level : kLevels) {
-      const auto told = watched(rules(arch, {}), level);
+      const auto told = watched(rules(arch, {}), all_of_it(level));
       const auto program = compile(told, arch);
       ASSERT_TRUE(is_loadable(program));
       const auto values = telling_values(told);
@@ -102,7 +114,7 @@ TEST(FilterWatch, CompilesToWhatTheRulesSay) {
 
 TEST(FilterWatch, X4_TellsOfWhatIsDenied) {
   const std::uint32_t arch = native_arch();
-  const auto told = watched(rules(arch, {}), Watch::kCalls);
+  const auto told = watched(rules(arch, {}), {.level = Watch::kCalls});
   const auto verdict = [&](std::string_view name, std::initializer_list<std::uint64_t> args) {
     Call call{arch, number_of(told, name), {}};
     std::ranges::copy(args, call.args);
@@ -124,7 +136,7 @@ TEST(FilterWatch, X4_ConnectionsThatAGatewayTellsOfAreNotToldTwice) {
   const auto plain = rules(arch, {});
   const auto verdict = [&](Watch level, bool elsewhere, std::uint64_t length) {
     const Call call{arch, number_of(plain, "connect"), {3, 0x1000, length}};
-    return interpret(watched(plain, level, elsewhere), arch, call);
+    return interpret(watched(plain, {.level = level, .inet_elsewhere = elsewhere}), arch, call);
   };
   for (const std::uint64_t length : {sizeof(sockaddr_in), sizeof(sockaddr_in6)}) {
     EXPECT_EQ(verdict(Watch::kFiles, true, length), SECCOMP_RET_ALLOW);
@@ -137,8 +149,8 @@ TEST(FilterWatch, X4_ConnectionsThatAGatewayTellsOfAreNotToldTwice) {
 
 TEST(FilterWatch, X4_SignalsAreToldButForQuestionsAndInterruptions) {
   const std::uint32_t arch = native_arch();
-  const auto told = watched(rules(arch, {}), Watch::kAll);
-  const auto less = watched(rules(arch, {}), Watch::kFiles);
+  const auto told = watched(rules(arch, {}), {.level = Watch::kAll});
+  const auto less = watched(rules(arch, {}), {.level = Watch::kFiles});
   for (const std::string_view name : {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"}) {
     const std::size_t at = name.find("tg") == std::string_view::npos ? 1 : 2;
     const auto verdict = [&](std::uint64_t signal) {
@@ -156,13 +168,74 @@ TEST(FilterWatch, X4_SignalsAreToldButForQuestionsAndInterruptions) {
   }
 }
 
+// Whether a call is told of.
+bool tells(const Telling& telling, std::string_view name, std::initializer_list<std::uint64_t> args) {
+  const std::uint32_t arch = native_arch();
+  const auto plain = rules(arch, {});
+  Call call{arch, number_of(plain, name), {}};
+  std::ranges::copy(args, call.args);
+  return interpret(watched(plain, telling), arch, call) == SECCOMP_RET_USER_NOTIF;
+}
+
+TEST(FilterWatch, X4_DatagramsAreToldByTheirAddressAndStreamsNotAtAll) {
+  const Telling some{.level = Watch::kCalls};
+  EXPECT_TRUE(tells(some, "sendto", {3, 0x1000, 9, 0, 0x2000, 16}));
+  EXPECT_TRUE(tells(some, "sendto", {3, 0x1000, 9, 0, 0x100000000, 16})) << "a pointer has 64 bits";
+  EXPECT_FALSE(tells(some, "sendto", {3, 0x1000, 9, 0, 0, 0}));
+  EXPECT_FALSE(tells(some, "write", {3, 0x1000, 9}));
+  EXPECT_FALSE(tells({.level = Watch::kFiles, .inet_elsewhere = true}, "sendto", {3, 0x1000, 9, 0, 0x2000, 16}));
+  EXPECT_TRUE(tells({.level = Watch::kFiles, .inet_elsewhere = true}, "sendto", {3, 0x1000, 9, 0, 0x2000, 17}));
+  EXPECT_TRUE(tells(some, "sendmmsg", {3, 0x1000, 2, 0}));
+  // Whole protocols send every message by it; its address is behind a pointer.
+  EXPECT_FALSE(tells({.level = Watch::kFiles}, "sendmsg", {3, 0x1000, 0}));
+  EXPECT_TRUE(tells({.level = Watch::kAll}, "sendmsg", {3, 0x1000, 0}));
+}
+
+TEST(FilterWatch, AGuestToBeCanSayThatItIsReadyBeforeAnybodyListens) {
+  const Telling all = all_of_it(Watch::kAll);
+  EXPECT_FALSE(tells(all, "sendmsg", {all.launch_socket, 0x1000, all.launch_flags}));
+  EXPECT_TRUE(tells(all, "sendmsg", {all.launch_socket, 0x1000, 0x4000}));
+  EXPECT_TRUE(tells(all, "sendmsg", {all.launch_socket + 1, 0x1000, all.launch_flags}));
+}
+
+TEST(FilterWatch, X4_ThreadsOfOthersAreToldAndThoseOfTheCellCostNothing) {
+  const Telling own{.level = Watch::kCalls, .own_processes = true};
+  for (const std::string_view name : {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"}) {
+    EXPECT_FALSE(tells(own, name, {kOwnNumbers - 1, SIGUSR1, SIGUSR1})) << name;
+    EXPECT_TRUE(tells(own, name, {kOwnNumbers, SIGUSR1, SIGUSR1})) << name;
+    EXPECT_TRUE(tells(own, name, {0xffffffff, SIGUSR1, SIGUSR1})) << name;
+  }
+  // Where processes have numbers of the host nobody can know which thread is whose.
+  EXPECT_FALSE(tells({.level = Watch::kFiles}, "tgkill", {kOwnNumbers, kOwnNumbers, SIGUSR1}));
+  EXPECT_TRUE(tells({.level = Watch::kCalls}, "kill", {7, SIGUSR1}));
+  EXPECT_TRUE(tells(own, "pidfd_send_signal", {7, SIGUSR1}));
+  EXPECT_FALSE(tells(own, "pidfd_send_signal", {7, 0})) << "a question";
+}
+
+TEST(FilterWatch, X4_TheLastDescriptorIsToldAndAllThatAreMadeAtTheHighestLevel) {
+  const Telling some{.level = Watch::kCalls, .files = 64};
+  for (const std::string_view name : {"close", "fcntl", "ioctl", "setsockopt", "getsockname", "listen", "ftruncate"}) {
+    EXPECT_TRUE(tells(some, name, {63, 3})) << name;
+    EXPECT_FALSE(tells(some, name, {62, 3})) << name;
+    EXPECT_FALSE(tells({.level = Watch::kCalls}, name, {63, 3})) << name;
+  }
+  EXPECT_TRUE(tells(some, "epoll_ctl", {4, 1, 63}));
+  EXPECT_FALSE(tells(some, "epoll_ctl", {63, 1, 4}));
+  for (const std::string_view name : {"socketpair", "pipe2", "dup", "accept4", "eventfd2", "epoll_create1"}) {
+    EXPECT_TRUE(tells({.level = Watch::kAll}, name, {1, 1})) << name;
+    EXPECT_FALSE(tells({.level = Watch::kFiles}, name, {1, 1})) << name;
+  }
+  EXPECT_TRUE(tells({.level = Watch::kAll}, "fcntl", {5, F_DUPFD_CLOEXEC}));
+  EXPECT_FALSE(tells({.level = Watch::kAll}, "fcntl", {5, F_GETFL}));
+}
+
 TEST(FilterWatch, TellsMoreFromLevelToLevel) {
   const std::uint32_t arch = native_arch();
   const auto plain = rules(arch, {});
   const auto verdict = [&](Watch level, std::string_view name, std::initializer_list<std::uint64_t> args) {
     Call call{arch, number_of(plain, name), {}};
     std::ranges::copy(args, call.args);
-    return interpret(watched(plain, level), arch, call) == SECCOMP_RET_USER_NOTIF;
+    return interpret(watched(plain, {.level = level}), arch, call) == SECCOMP_RET_USER_NOTIF;
   };
   EXPECT_FALSE(verdict(Watch::kNothing, "openat", {kHere, 0, 01}));
   EXPECT_TRUE(verdict(Watch::kCalls, "openat", {kHere, 0, 01})) << "opens to write";

@@ -22,6 +22,8 @@ void Stopwatch::enter(wire::Phase next) {
   phase = next;
 }
 
+static_assert(wire::kSendFlags == (MSG_NOSIGNAL | MSG_DONTROUTE | MSG_CONFIRM));
+
 int send_message(const wire::Message& message, int fd) {
   struct iovec part = {const_cast<wire::Message*>(&message), sizeof message};
   alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -41,7 +43,7 @@ int send_message(const wire::Message& message, int fd) {
   }
   // A host that is short of memory may have some in a moment.
   constexpr int kTries = 200;
-  for (int tries = 0; sendmsg(wire::kControlFd, &header, MSG_NOSIGNAL) < 0;) {
+  for (int tries = 0; sendmsg(wire::kControlFd, &header, wire::kSendFlags) < 0;) {
     const bool in_need = errno == ENOBUFS || errno == ENOMEM || errno == EAGAIN;
     if (errno != EINTR && (!in_need || ++tries > kTries)) return errno;
     const struct timespec pause = {0, 1'000'000};

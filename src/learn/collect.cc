@@ -49,10 +49,8 @@ class Collector {
       case Use::kLook:
       case Use::kEnter:
         return add_read(s, out_.looks, Kind::kRead);
-      case Use::kConnect:
-      case Use::kBind:
-      case Use::kSignal:
-        return;
+      default:
+        return;  // no file
     }
   }
 

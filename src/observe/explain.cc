@@ -104,6 +104,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
 
 std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, const HostLook& look) {
   if (s.family == Family::kAbstract) {
+    if (s.presence == Presence::kThere) return std::nullopt;
     return denial_of("connect", s.what, s, {{}, "abstract sockets of the host are never in reach"});
   }
   if (s.family == Family::kPath) {

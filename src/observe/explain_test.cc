@@ -200,6 +200,9 @@ TEST(Explain, X4_SocketsByPathAndByName) {
   denials = explained(to("@bus", Family::kAbstract), host);
   ASSERT_EQ(denials.size(), 1u);
   EXPECT_NE(denials[0].never, "");
+  Sighting there = to("@00001", Family::kAbstract);
+  there.presence = Presence::kThere;
+  EXPECT_TRUE(explained(there, host).empty()) << "a socket of the cell, by a name that the kernel chose";
   Sighting own = to("@bus", Family::kAbstract);
   own.use = Use::kBind;
   EXPECT_TRUE(explain({to("@bus", Family::kAbstract), own}, sample(), host.look()).empty()) << "it listens itself";

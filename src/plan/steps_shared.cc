@@ -155,10 +155,16 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   plan.filter = options;
   plan.watch = context.host.seccomp_notify ? watch_of(context.policy.observe) : filter::Watch::kNothing;
   for (const Step& rule : rules) plan.reach.push_back({rule.a, rule.x});
-  // A gateway to the network tells of every connection that is tried.
-  const bool inet_elsewhere = plan.has_network();
-  const auto program = filter::compile(
-      filter::watched(filter::rules(context.host.arch, options), plan.watch, inet_elsewhere), context.host.arch);
+  filter::Telling telling;
+  telling.level = plan.watch;
+  // A gateway to the network tells of every connection that is tried; of unix sockets it knows nothing.
+  telling.inet_elsewhere = plan.has_network() && !options.unix_sockets;
+  telling.own_processes = plan.tier != Tier::kProcess;
+  telling.files = plan.limits.files;
+  telling.launch_socket = wire::kControlFd;
+  telling.launch_flags = wire::kSendFlags;
+  const auto program =
+      filter::compile(filter::watched(filter::rules(context.host.arch, options), telling), context.host.arch);
   plan.steps.push_back(
       {.kind = StepKind::kFilter,
        .serves = Guarantee::kSystemCalls,

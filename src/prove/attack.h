@@ -37,7 +37,6 @@ struct Attack {
   std::vector<int> held{0};             // exit codes of a run that held
   std::vector<int> bwrap_held{};        // further ones with bwrap
   Company company = Company::kAny;
-  std::string root_only{};        // what only root can lay out; for others there is no such attack
   std::string no_bwrap{};         // why bwrap does not promise it; empty: it does
   std::string no_cgroups{};       // why nobody promises it to a user without cgroups
   std::string no_process{};       // why tier 0 does not

@@ -73,10 +73,7 @@ std::string not_promised(const Attack& attack, Kind kind, const Caller& caller) 
   return caller.user == User::kOrdinary ? attack.no_process_user : "";
 }
 
-std::string left_out(const Attack& attack, Kind kind, const Caller& caller) {
-  if (!attack.root_only.empty() && caller.user == User::kOrdinary) {
-    return fmt::format("only root can lay out {}", attack.root_only);
-  }
+std::string left_out(const Attack& attack, Kind kind) {
   if (kind == Kind::kPolicy && !narrowing_options(attack.options)) {
     return fmt::format("it needs a grant of its own ({}), which is not in the policy", fmt::join(attack.options, " "));
   }

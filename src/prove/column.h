@@ -41,8 +41,8 @@ Result<Columns> columns_for(const DoctorReport& doctor, const std::string& tier,
 
 // Why a column does not promise what the attack is about; empty: it does.
 std::string not_promised(const Attack& attack, Kind kind, const Caller& caller);
-// Why the attack does not exist there; empty: it does.
-std::string left_out(const Attack& attack, Kind kind, const Caller& caller);
+// Why the attack does not exist there; empty: it does. What only fails to be laid out is no reason.
+std::string left_out(const Attack& attack, Kind kind);
 
 const Words& args_on(const Attack& attack, Kind kind);
 

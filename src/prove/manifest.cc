@@ -69,8 +69,7 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
   std::string_view value = part;
   const std::string_view key = take(value, ':');
   value = trimmed(value);
-  const std::pair<std::string_view, std::string*> texts[] = {{"root-only", &attack.root_only},
-                                                             {"no-bwrap", &attack.no_bwrap},
+  const std::pair<std::string_view, std::string*> texts[] = {{"no-bwrap", &attack.no_bwrap},
                                                              {"no-cgroups", &attack.no_cgroups},
                                                              {"no-process", &attack.no_process},
                                                              {"no-process-user", &attack.no_process_user}};

@@ -19,7 +19,7 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
   const auto read_back = read(
       "59_memory: A memory | args: one 'two words' | process-args: three | options: --memory 64M | bait: --tty | "
       "beside: "
-      "listen | held: 0,137 | bwrap-held: 126 | alone | root-only: a disk | no-bwrap: b | no-cgroups: c | no-process: "
+      "listen | held: 0,137 | bwrap-held: 126 | alone | no-bwrap: b | no-cgroups: c | no-process: "
       "p | "
       "no-process-user: u | fills memory until it ends");
   ASSERT_TRUE(read_back) << read_back.error().text();
@@ -35,7 +35,6 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
                       .held = {0, 137},
                       .bwrap_held = {126},
                       .company = Company::kAlone,
-                      .root_only = "a disk",
                       .no_bwrap = "b",
                       .no_cgroups = "c",
                       .no_process = "p",

@@ -91,7 +91,6 @@ std::string list_to_json(const std::vector<Attack>& attacks) {
     json.member("no_cgroups", attack.no_cgroups);
     json.member("no_process", attack.no_process);
     json.member("no_process_user", attack.no_process_user);
-    json.member("root_only", attack.root_only);
     json.end_object();
   }
   json.end_array();

@@ -145,7 +145,7 @@ class Runner {
     Outcome outcome;
     if (std::string why = not_promised(attack, kind, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kNotPromised, .text = std::move(why)};
-    } else if (why = left_out(attack, kind, plan_.caller); !why.empty()) {
+    } else if (why = left_out(attack, kind); !why.empty()) {
       outcome = {.verdict = Verdict::kLeftOut, .text = std::move(why)};
     } else if (!stage_.has(attack.victim)) {
       outcome.text = fmt::format("the program {} is missing; install cloche with all of its files", attack.victim);
@@ -173,6 +173,7 @@ class Runner {
     Environment env = base_environment();
     env["DECOY_TOKEN"] = "/decoy";  // also in what /proc shows of the bait
     env["BAIT_ENGINE"] = plan_.cloche;
+    env["BAIT_INIT"] = stage_.in("cloche-init");
     env["BAIT_SETUID_HELPER"] = stage_.victim("23_setuid_helper");
     Words words{stage_.in("bait"), "--dir", directory};
     words.insert(words.end(), attack.bait.begin(), attack.bait.end());

@@ -151,6 +151,10 @@ Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) 
   }
   if (::chmod(in("state").c_str(), 0700) != 0) return fail_errno(errno, kStep, "its mode could not be set");
   CLOCHE_TRY(copy_program(from + "/bait", in("bait"), 0755));
+  // For where the bait has to make a user namespace, in which root's own is not known to be root's.
+  if (::geteuid() != 0 && ::access((from + "/../cloche-init").c_str(), F_OK) == 0) {
+    CLOCHE_TRY(copy_program(from + "/../cloche-init", in("cloche-init"), 0755));
+  }
   std::set<std::string> done;
   for (const Attack& attack : attacks) {
     if (!done.insert(attack.victim).second || ::access((from + "/" + attack.victim).c_str(), F_OK) != 0) continue;

@@ -69,8 +69,7 @@ TEST(Verdict, AFilterThatKillsHolds) {
 }
 
 TEST(Promises, FollowTierUserAndCgroups) {
-  const Attack attack{
-      .tries = "", .root_only = "r", .no_bwrap = "b", .no_cgroups = "c", .no_process = "", .no_process_user = "u"};
+  const Attack attack{.tries = "", .no_bwrap = "b", .no_cgroups = "c", .no_process = "", .no_process_user = "u"};
   const Caller root{User::kRoot, Cgroups::kUsable};
   const Caller user{User::kOrdinary, Cgroups::kUsable};
   const Caller bare{User::kOrdinary, Cgroups::kMissing};
@@ -80,8 +79,14 @@ TEST(Promises, FollowTierUserAndCgroups) {
   EXPECT_EQ(not_promised(attack, Kind::kProcess, root), "");
   EXPECT_EQ(not_promised(attack, Kind::kProcess, user), "u");
   EXPECT_EQ(not_promised(attack, Kind::kAgainst, bare), "") << "another sandbox promised us nothing";
-  EXPECT_EQ(left_out(attack, Kind::kNative, root), "");
-  EXPECT_NE(left_out(attack, Kind::kNative, user), "");
+}
+
+TEST(Promises, OnlyAGrantThatAPolicyDoesNotHaveLeavesAnAttackOut) {
+  const Attack attack{.tries = "", .options = {"--write", "/x"}};
+  EXPECT_EQ(left_out(attack, Kind::kNative), "");
+  EXPECT_EQ(left_out(attack, Kind::kProcess), "");
+  EXPECT_EQ(left_out(attack, Kind::kAgainst), "") << "tried, and judged by what the command says";
+  EXPECT_NE(left_out(attack, Kind::kPolicy), "");
 }
 
 TEST(Promises, AUsersPolicyIsNarrowedAndNeverWidened) {

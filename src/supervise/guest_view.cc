@@ -17,9 +17,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "filter/watch.h"
 
 namespace cloche::guest_view {
 namespace {
@@ -62,14 +65,32 @@ Address unix_address(const sockaddr_storage& address, std::size_t size) {
   return {observe::Family::kPath, std::string(local.sun_path, ::strnlen(local.sun_path, length))};
 }
 
+// A file of the kernel's, as far as there is room for it.
+std::string read_start(const std::string& path, std::size_t room) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string out(file.valid() ? room : 0, '\0');
+  std::size_t used = 0;
+  while (used < out.size()) {
+    const ssize_t got = ::read(file.get(), out.data() + used, out.size() - used);
+    if (got <= 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  out.resize(used);
+  return out;
+}
+
+// The rest of the line that begins so.
+std::string_view line_after(std::string_view text, std::string_view beginning) {
+  const std::size_t at = text.find(beginning);
+  if (at == std::string_view::npos) return {};
+  const std::size_t begin = at + beginning.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
 // Its number in the innermost table of processes that it is in.
 long own_number(pid_t pid) {
-  const Fd status(::open(fmt::format("/proc/{}/status", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> text{};
-  if (!status.valid() || ::read(status.get(), text.data(), text.size() - 1) <= 0) return 0;
-  const char* line = std::strstr(text.data(), "\nNSpid:");
-  if (line == nullptr) return 0;
-  const std::string_view numbers(line + 7, std::strcspn(line + 7, "\n"));
+  const std::string status = read_start(fmt::format("/proc/{}/status", pid), kPage);
+  const std::string_view numbers = line_after(status, "\nNSpid:");
   return std::atol(std::string(numbers.substr(numbers.rfind('\t') + 1)).c_str());
 }
 
@@ -105,6 +126,29 @@ std::optional<Address> read_address(pid_t pid, std::uint64_t address, std::uint6
     return Address{observe::Family::kInet, inet_text(out)};
   }
   return Address{};
+}
+
+std::vector<Place> read_receivers(pid_t pid, std::uint64_t header) {
+  msghdr message{};
+  if (read_memory(pid, header, reinterpret_cast<char*>(&message), sizeof message) != sizeof message) return {};
+  if (message.msg_name == nullptr || message.msg_namelen == 0) return {};
+  return {{reinterpret_cast<std::uint64_t>(message.msg_name), message.msg_namelen}};
+}
+
+std::vector<Place> read_receivers(pid_t pid, std::uint64_t headers, std::uint64_t count) {
+  std::vector<Place> out;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, kMostMessages); ++i) {
+    std::ranges::copy(read_receivers(pid, headers + i * sizeof(mmsghdr)), std::back_inserter(out));
+  }
+  return out;
+}
+
+// Each line ends with the name, in which the kernel writes every NUL as "@".
+bool knows_abstract(pid_t pid, const std::string& name) {
+  constexpr std::size_t kMost = 256 * 1024;  // some thousand sockets; beyond that it is taken for not there
+  std::string wanted = " " + name + "\n";
+  std::ranges::replace(wanted, '\0', '@');
+  return read_start(fmt::format("/proc/{}/net/unix", pid), kMost).find(wanted) != std::string::npos;
 }
 
 std::optional<std::string> starting_point(pid_t pid, int place) {
@@ -162,8 +206,17 @@ bool may_know_process(pid_t pid, long target) {
   if (::access(fmt::format("/proc/{}/root/proc/{}", pid, target).c_str(), F_OK) == 0) return true;
   // Numbers rise: one not far above its own may have been a child that is gone.
   constexpr long kNear = 10'000;
+  static_assert(kNear >= filter::kOwnNumbers, "of what is left out of the telling nothing could be told");
   if (target < own_number(pid) + kNear) return true;
   return ::access(fmt::format("/proc/{}", target).c_str(), F_OK) != 0;  // nor is there one outside
+}
+
+std::optional<Handle> handle_of(pid_t pid, int descriptor) {
+  const std::string info = read_start(fmt::format("/proc/{}/fdinfo/{}", pid, descriptor), kPage);
+  const long process = std::atol(std::string(line_after(info, "\nPid:")).c_str());
+  if (process <= 0) return std::nullopt;
+  const std::string_view numbers = line_after(info, "\nNSpid:");
+  return Handle{process, std::ranges::count(numbers, '\t') > 1};
 }
 
 bool descends_from(long target, pid_t ancestor) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "observe/sighting.h"
@@ -21,6 +22,17 @@ struct Address {
   std::string text;
 };
 std::optional<Address> read_address(pid_t pid, std::uint64_t address, std::uint64_t size);
+// Where the headers of messages (msghdr) say that the receiver's address lies. Those without one are not among them.
+struct Place {
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+};
+std::vector<Place> read_receivers(pid_t pid, std::uint64_t header);
+// Of sendmmsg, the first kMostMessages of them.
+inline constexpr std::size_t kMostMessages = 64;
+std::vector<Place> read_receivers(pid_t pid, std::uint64_t headers, std::uint64_t count);
+// Whether a socket of that abstract name ("@name") is in the network of the process.
+bool knows_abstract(pid_t pid, const std::string& name);
 
 // The directory that a relative name starts from: a descriptor, or the working directory (AT_FDCWD).
 std::optional<std::string> starting_point(pid_t pid, int place);
@@ -47,6 +59,12 @@ Seen look(const Fd& root, const std::string& absolute_path, Patience patience);
 Fd root_of(pid_t pid);
 // Whether the guest could have meant a process of its own cell: one that is there, or one that may have been.
 bool may_know_process(pid_t pid, long target);
+// Whom a pidfd of the process is for, as the engine counts; nothing where that process is gone.
+struct Handle {
+  long process = 0;
+  bool inside = false;  // of a table of processes that is not the engine's own
+};
+std::optional<Handle> handle_of(pid_t pid, int descriptor);
 // Whether `target` descends from `ancestor`; for cells without a table of their own.
 bool descends_from(long target, pid_t ancestor);
 

@@ -44,6 +44,12 @@ bool is_its_own(std::string_view name) {
          name.starts_with("/dev/std") || name == "/dev/tty";
 }
 
+// Of fcntl.
+bool is_copy(const seccomp_notif& told) {
+  const auto command = static_cast<int>(told.data.args[1]);
+  return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+}
+
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
 
 }  // namespace
@@ -164,14 +170,40 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
     return;
   }
   if (call == nullptr) return;
-  if (call->use == Use::kSignal) return note_signal(told, *call);
-  if (call->use == Use::kConnect || call->use == Use::kBind) return note_address(told, call->use);
-  if (call->use == Use::kOpen && call->flags != filter::kNoArgument && open_files_.of(pid) >= plan_.limits.files) {
-    ++opens_refused_;
+  note_descriptors(told, *call);
+  switch (call->use) {
+    case Use::kDescriptor:
+    case Use::kPair:
+    case Use::kHold:
+      return;
+    case Use::kSignal:
+    case Use::kHandle:
+    case Use::kSignalByHandle:
+      return note_process(told, *call);
+    case Use::kConnect:
+    case Use::kBind:
+      return note_address(told, call->use, {told.data.args[call->path], told.data.args[call->size] & 0xffffffff});
+    case Use::kSend:
+      return note_receivers(told, *call);
+    default:
+      break;
   }
   note_path(told, *call, call->path, call->place, call->use);
   if (call->path2 != filter::kNoArgument) note_path(told, *call, call->path2, call->place2, Use::kMake);
   if (call->use == Use::kExecute) program_.first = -1;  // from now on it is another one
+}
+
+// Whoever has as many open as he may gets no more.
+void Observer::note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call) {
+  const bool opens = call.use == Use::kOpen && call.flags != filter::kNoArgument;
+  const bool takes = call.use == Use::kDescriptor && (call.descriptor == filter::kNoArgument || is_copy(told));
+  const bool makes = opens || takes || call.use == Use::kPair || call.use == Use::kHandle;
+  const bool has_last = call.descriptor != filter::kNoArgument &&
+                        (told.data.args[call.descriptor] & 0xffffffff) + 1 == plan_.limits.files;
+  if (!makes && !has_last) return;
+  const std::uint64_t open = open_files_.of(static_cast<pid_t>(told.pid));
+  if (open == 0 || open + (call.use == Use::kPair ? 1 : 0) < plan_.limits.files) return;
+  ++(makes ? opens_refused_ : all_open_);
 }
 
 // A page that is not there yet is made when it is read, and what that takes is charged to us, not to the cell: the
@@ -243,10 +275,10 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   if (!is_its_own(seen.what) && still_there(told)) add(std::move(seen), pid);
 }
 
-void Observer::note_address(const seccomp_notif& told, Use use) {
+void Observer::note_address(const seccomp_notif& told, Use use, guest_view::Place place) {
   const auto pid = static_cast<pid_t>(told.pid);
-  if (!may_read(pid, told.data.args[1])) return;
-  auto address = guest_view::read_address(pid, told.data.args[1], told.data.args[2] & 0xffffffff);
+  if (!may_read(pid, place.address)) return;
+  auto address = guest_view::read_address(pid, place.address, place.size);
   if (!address || address->family == observe::Family::kNone) return;
   Sighting seen;
   seen.use = use;
@@ -260,19 +292,40 @@ void Observer::note_address(const seccomp_notif& told, Use use) {
   if (still_there(told)) add(std::move(seen), pid);
 }
 
-void Observer::note_signal(const seccomp_notif& told, const filter::WatchedCall& call) {
-  const auto target = static_cast<int>(told.data.args[0]);
-  const auto signal = static_cast<int>(told.data.args[call.signal]);
-  if (target <= 0 || signal == 0)
-    return;  // groups are the cell's own; and who asks whether somebody is there is told so
+void Observer::note_receivers(const seccomp_notif& told, const filter::WatchedCall& call) {
   const auto pid = static_cast<pid_t>(told.pid);
-  const bool reached =
-      own_table_ ? guest_view::may_know_process(pid, target) : guest_view::descends_from(target, init_);
-  if (reached || !still_there(told)) return;
+  const std::uint64_t headers = told.data.args[call.path];
+  if (!may_read(pid, headers)) return;
+  const auto places = call.size == filter::kNoArgument
+                          ? guest_view::read_receivers(pid, headers)
+                          : guest_view::read_receivers(pid, headers, told.data.args[call.size] & 0xffffffff);
+  for (const guest_view::Place& place : places) note_address(told, Use::kConnect, place);
+}
+
+// Whether the process is one of the cell, as the guest counts.
+bool Observer::reaches(pid_t pid, long target) const {
+  return own_table_ ? guest_view::may_know_process(pid, target) : guest_view::descends_from(target, init_);
+}
+
+void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall& call) {
+  const auto pid = static_cast<pid_t>(told.pid);
+  const auto first = static_cast<int>(told.data.args[0]);
+  const auto signal = call.signal == filter::kNoArgument ? 0 : static_cast<int>(told.data.args[call.signal]);
+  long target = first;
+  if (call.use == Use::kSignalByHandle) {
+    const auto handle = guest_view::handle_of(pid, first);
+    if (!handle || (own_table_ ? handle->inside : guest_view::descends_from(handle->process, init_))) return;
+    target = handle->process;
+  } else if (target <= 0 || reaches(pid, target)) {
+    return;  // groups are the cell's own
+  }
+  // Who asks whether somebody is there is told so.
+  if ((signal == 0 && call.use != Use::kHandle) || !still_there(told)) return;
   Sighting seen;
   seen.use = Use::kSignal;
   seen.presence = Presence::kMissing;
-  seen.what = fmt::format("{} to process {}", signal, target);
+  seen.what = call.use == Use::kHandle ? fmt::format("handle on process {}", target)
+                                       : fmt::format("{} to process {}", signal, target);
   add(std::move(seen), pid);
 }
 
@@ -309,6 +362,11 @@ void Observer::add(Sighting seen, pid_t pid) {
     seen.presence = there.presence;
     seen.real = std::move(there.real);
     seen.directory = there.directory;
+  }
+  // Of its own network; replies go to names that the kernel chose.
+  if (seen.use == Use::kConnect && seen.family == observe::Family::kAbstract && own_table_ &&
+      plan_.net != NetMode::kHost && guest_view::knows_abstract(pid, seen.what)) {
+    seen.presence = Presence::kThere;
   }
   if (!wants_.everything && observe::is_granted(seen, plan_)) {
     if (granted_bytes_ + key.size() + kEntry > kMostGranted) {

@@ -43,8 +43,10 @@ class Observer {
   void note_program();
 
   const std::vector<observe::Sighting>& sightings() const { return sightings_; }
-  // Opens by somebody who had as many files open as he may.
+  // By somebody who had as many files open as he may.
   std::uint64_t opens_refused() const { return opens_refused_; }
+  // How often somebody was seen to have that many, by what he did with the last one.
+  std::uint64_t all_open() const { return all_open_; }
   // Different ones that there was no room for.
   std::uint64_t forgotten() const { return forgotten_; }
 
@@ -61,8 +63,11 @@ class Observer {
   void note(const seccomp_notif& told, const filter::WatchedCall* call, int error);
   void note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path, std::int8_t place,
                  filter::Use use);
-  void note_address(const seccomp_notif& told, filter::Use use);
-  void note_signal(const seccomp_notif& told, const filter::WatchedCall& call);
+  void note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call);
+  void note_address(const seccomp_notif& told, filter::Use use, guest_view::Place place);
+  void note_receivers(const seccomp_notif& told, const filter::WatchedCall& call);
+  void note_process(const seccomp_notif& told, const filter::WatchedCall& call);
+  bool reaches(pid_t pid, long target) const;
   bool may_read(pid_t pid, std::uint64_t address);
   bool still_there(const seccomp_notif& told);
   guest_view::Patience patience_for(const std::string& path) const;
@@ -88,6 +93,7 @@ class Observer {
   std::size_t bytes_ = 0;                         // of what is kept
   std::uint64_t forgotten_ = 0;
   std::uint64_t opens_refused_ = 0;
+  std::uint64_t all_open_ = 0;
   guest_view::OpenFiles open_files_;
   std::pair<pid_t, std::string> program_{-1, {}};  // of the last one who did something worth keeping
   std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read

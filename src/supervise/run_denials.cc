@@ -62,7 +62,11 @@ void Run::explain_denials() {
       return host->look(path, right);
     };
     append(observe::explain(observer_->sightings(), plan_, look));
-    deny_by_limit("limits.files", "open refused", observer_->opens_refused());
+    if (observer_->opens_refused() != 0) {
+      deny_by_limit("limits.files", "open refused", observer_->opens_refused());
+    } else {
+      deny_by_limit("limits.files", "as many open as allowed", observer_->all_open());
+    }
     if (observer_->forgotten() != 0) {
       report_.denials.push_back({"more", "the guest did more different things than are kept", observer_->forgotten()});
     }

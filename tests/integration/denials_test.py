@@ -1,56 +1,14 @@
 """X4: what a guest was denied is in the report, with the line of a policy that allows it; and that line does."""
 import json
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
 
-from cell import HOST, CellCase, output_of
-
-ATTEMPT = """
-import ctypes, os, socket, sys
-def attempt(f):
-    try:
-        f()
-        print("ok")
-    except OSError as e:
-        print(e.errno)
-"""
-KINDS = {
-    "native": [],
-    "process": ["--preset", "adapter", "--tier", "process"],
-    **({"bwrap": ["--backend", "bwrap"]} if HOST["bwrap"] else {}),
-}
+from cell import output_of
+from denials_case import ATTEMPT, KINDS, DenialCase
 
 
-class Denials(CellCase):
-    def setUp(self):
-        super().setUp()
-        # Not below /tmp, of which a cell has its own.
-        self.place = tempfile.mkdtemp(prefix="cloche-denials-", dir="/var/tmp")
-        os.chmod(self.place, 0o755)
-        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
-        self.data = self.file("data", "forty-two\n")
-
-    def file(self, name, text):
-        path = os.path.join(self.place, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def python(self, *options, body):
-        return self.run_report(*options, "--", "/usr/bin/python3", "-c", ATTEMPT + body)
-
-    def denial(self, report, what, detail):
-        found = [d for d in report["denials"] if d["what"] == what and d["detail"] == detail]
-        self.assertEqual(len(found), 1, report["denials"])
-        return found[0]
-
-    def policy(self, *lines):
-        tier = [] if "version" in lines[0] else ["version = 1", 'extends = "untrusted"']
-        return self.path("policy.toml", "\n".join([*tier, *lines]) + "\n")
-
+class Denials(DenialCase):
     def test_X4_a_file_and_the_line_that_allows_it(self):
         done, report = self.run_report("--", "cat", self.data)
         self.assertEqual(done.returncode, 1)

@@ -104,7 +104,7 @@ class Holds(ProveCase):
                     reason = reason or said["no_process"] or (said["no_process_user"] if ordinary else "")
                 elif column == "bwrap":
                     reason = reason or said["no_bwrap"]
-                wanted = "not-promised" if reason else "left-out" if said["root_only"] and ordinary else "held"
+                wanted = "not-promised" if reason else "held"
                 self.assertEqual(result["result"], wanted, (one["name"], column, result))
         self.assertEqual(stages(self.state) - before, set())
         with open(page, encoding="utf-8") as file:
@@ -189,6 +189,33 @@ class Honest(ProveCase):
         shutil.copy("/bin/true", os.path.join(folder, "attacks/home_files"))
         proof = self.proof("--only", "read-ssh", "--backend", "native", "--tier", "namespace", cloche=cloche)
         self.assertEqual(self.results(proof, "native"), {"read-ssh": "not-tried"})
+
+    def test_X3_what_only_root_can_lay_out_is_a_failure_and_not_left_out(self):
+        if os.geteuid() == 0:
+            return  # it can; the other user's turn tells
+        # A host that gives its users no user namespaces. Root's programs are nobody's in here; copies are not.
+        cloche = os.path.join(self.programs(), "cloche")
+        words = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c",
+                 "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --ambient-caps=-all --inh-caps=-all \"$@\"",
+                 "sh", cloche, "prove", "--json", "--quiet", "--against", "env", "--only", "device-link",
+                 "--only", "wrong-device"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False, env=self.env)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        proof = json.loads(done.stdout)
+        self.assertEqual(self.results(proof, "against"), {"device-link": "not-tried", "wrong-device": "not-tried"})
+        self.assertIn("only root can lay it out", proof["attacks"][0]["results"]["against"]["text"])
+
+    def test_X3_an_ordinary_user_tries_a_set_uid_program_of_the_host(self):
+        victim = os.path.join(os.path.dirname(CLOCHE), "attacks/23_setuid")
+        if os.geteuid() == 0:
+            return  # has one of its own
+        def tried(program):
+            env = {**self.env, "BAIT_SETUID_PROGRAM": program}
+            done = subprocess.run([victim, "helper"], capture_output=True, text=True, timeout=20, check=False, env=env)
+            return done.returncode, done.stdout.splitlines()[-1]
+        self.assertEqual(tried("/usr/bin/su"), (1, "breached: /usr/bin/su got its owner's rights"))
+        self.assertEqual(tried("/usr/bin/env"), (0, "held"))
+        self.assertEqual(tried("none")[0], 77)
 
     def test_X3_the_host_has_the_last_word(self):
         folder = self.programs()

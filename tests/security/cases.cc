@@ -231,7 +231,6 @@ void complete(Case& c) {
   c.way_out_args = found->way_out_args.value_or(prove::Words{});
   c.options = found->options;
   c.bait = found->bait;
-  c.root_bait = found->root_only;
   c.expected = found->held;
   c.bwrap_expected = found->bwrap_held;
   c.no_bwrap = found->no_bwrap;

@@ -34,13 +34,12 @@ struct Case {
   std::vector<std::string> way_out_args{};  // the same in a cell with a gateway
   std::vector<std::string> options{};       // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
   std::vector<std::string> bait{};          // of the bait program
-  std::string root_bait{};            // what only root can lay out; the case is skipped where the tests have no root
-  std::vector<int> expected = {0};    // exit codes that mean "held"
-  std::vector<int> bwrap_expected{};  // further ones there
-  std::string no_bwrap{};             // why this backend does not give the property; empty: it does
-  std::string no_process{};           // why tier 0 does not promise it; empty: it does
-  std::string no_process_user{};      // why tier 0 does not promise it to an ordinary user
-  bool same_for_all = true;           // the victim's attacks differ in their arguments alone
+  std::vector<int> expected = {0};          // exit codes that mean "held"
+  std::vector<int> bwrap_expected{};        // further ones there
+  std::string no_bwrap{};                   // why this backend does not give the property; empty: it does
+  std::string no_process{};                 // why tier 0 does not promise it; empty: it does
+  std::string no_process_user{};            // why tier 0 does not promise it to an ordinary user
+  bool same_for_all = true;                 // the victim's attacks differ in their arguments alone
 
   std::string root_bait_removed{};  // what only root can lay out, where only the removal needs it
   bool root_only = false;

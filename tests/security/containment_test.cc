@@ -26,9 +26,6 @@ class HeldTest : public testing::Test {
   HeldTest(const Case& c, Lane lane, Cellar cellar, bool watched)
       : case_(c), lane_(lane), cellar_(cellar), watched_(watched) {}
   void TestBody() override {
-    if (!case_.root_bait.empty() && !lane_possible(Lane::kRoot)) {
-      GTEST_SKIP() << "fact missing: only root can lay out " << case_.root_bait;
-    }
     const Stage stage(lane_);
     ASSERT_EQ(stage.problem(), "");
     ASSERT_TRUE(stage.has("cloche")) << "cloche is not built";
@@ -70,9 +67,8 @@ class RemovedTest : public testing::Test {
   RemovedTest(const Case& c, Lane lane, Cellar cellar, Removal removal)
       : case_(c), lane_(lane), cellar_(cellar), removal_(std::move(removal)) {}
   void TestBody() override {
-    const std::string bait_of_root = case_.root_bait + case_.root_bait_removed;
-    if (!bait_of_root.empty() && !lane_possible(Lane::kRoot)) {
-      GTEST_SKIP() << "fact missing: only root can lay out " << bait_of_root;
+    if (!case_.root_bait_removed.empty() && !lane_possible(Lane::kRoot)) {
+      GTEST_SKIP() << "fact missing: only root can lay out " << case_.root_bait_removed;
     }
     const Stage stage(lane_);
     ASSERT_EQ(stage.problem(), "");
