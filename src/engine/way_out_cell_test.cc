@@ -187,11 +187,11 @@ print(talk(socket.AF_INET, ("1.2.3.4", 443)))
             "ConnectionRefusedError\nConnectionRefusedError\nConnectionRefusedError\n1 ::ffff:1.2.3.4\n")
       << report.err.tail;
   const std::set<std::string> seen = gateway_->finish();
-  for (const char* attempt : {"tcp 81", "tcp 82", "tcp 3128", "udp 1234", "udp 1235"}) {
+  for (const char* attempt : {"tcp 81", "tcp 82", "tcp 3128", "udp 1234", "udp 1235", "udp 53"}) {
     EXPECT_TRUE(seen.contains(attempt)) << attempt;
   }
   for (const std::string& attempt : seen) {
-    EXPECT_TRUE(attempt.starts_with("tcp") || attempt.starts_with("udp 123")) << attempt;
+    EXPECT_TRUE(attempt.starts_with("tcp") || attempt.starts_with("udp 123") || attempt == "udp 53") << attempt;
   }
 }
 
@@ -202,6 +202,10 @@ print(talk(socket.AF_INET6, ("2001:db8::7", 8080)))
 print(talk(socket.AF_INET, ("127.0.0.1", 3128)))
 print(talk(socket.AF_INET, ("127.0.0.1", 53)))
 print(talk(socket.AF_INET6, ("2001:db8::7", 3128)))
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.settimeout(20)
+u.sendto(b"?", ("127.0.0.1", 53))
+u.recv(100)
 )"));
   EXPECT_EQ(report.out.tail, "1 ::ffff:1.2.3.4\n1 2001:db8::7\n2 127.0.0.1\n4 127.0.0.1\nConnectionRefusedError\n")
       << report.err.tail;
