@@ -123,6 +123,19 @@ class NetworkHttp(NetworkCase):
         self.assertNotIn(b"EVIL", self.world.bytes_at())
         self.assertNotIn(b"other.test", self.world.bytes_at())
 
+    def test_what_can_be_read_in_two_ways_is_a_denial(self):
+        # None of them names another host, which would be a denial anyway.
+        cases = {"both lengths": post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+                 "two lengths": post("Content-Length: 4\r\nContent-Length: 5\r\n", "12345"),
+                 "a bad chunk": post("Transfer-Encoding: chunked\r\n", "zz\r\n12345\r\n0\r\n\r\n")}
+        _, report = self.send(cases, [("direct", 0), ("tunnel", 0), ("proxy", 0)])
+        network = report["network"]
+        self.assertEqual({c["verdict"] for c in network["connections"]}, {"denied"}, network["connections"])
+        self.assertEqual(network["denied_total"], 9)
+        # Who only goes away in the middle has broken no rule.
+        _, report = self.send({"half": post("Content-Length: 50\r\n", "12345")}, [("direct", 0)])
+        self.assertEqual([c["verdict"] for c in report["network"]["connections"]], ["allowed"])
+
     def test_refused_requests(self):
         results, report = self.send(REFUSED, [("direct", 0), ("tunnel", 0)])
         self.check_arrivals()
