@@ -247,6 +247,21 @@ class PutAndGet(WorkspaceCase):
         done = self.cloche("run", "--get", "/work/x:" + self.path("via/x"), "--", "sh", "-c", "echo ran; echo > x")
         self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
 
+    def test_a_target_that_is_no_regular_file_is_refused_before_anything_runs(self):
+        os.mkfifo(self.path("pipe"))
+        os.symlink("elsewhere", self.path("link"))
+        os.makedirs(self.path("folder/x"))
+        for name in ("pipe", "link", "folder"):
+            with self.subTest(name=name):
+                done = self.cloche("run", "--get", "x:" + self.path(name), "--", "sh", "-c", "echo ran; echo > x")
+                self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+        self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("pipe")).st_mode))
+        self.assertTrue(os.path.islink(self.path("link")))
+        target = self.path("z")
+        done = self.cloche("run", "--get", "y:" + target, "--get", "x:" + target, "--", "sh", "-c", "echo ran")
+        self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+        self.assertIn(b"both", done.stderr)
+
     def test_puts_are_refused_where_nothing_can_be_put(self):
         file = self.path("in", "x")
         os.mkdir(self.path("granted"))
