@@ -20,8 +20,10 @@ std::unexpected<Error> wrong(std::string_view typed, std::string message, std::s
   return fail(ErrorCode::kInvalidInput, tree::printable(typed), std::move(message), std::move(hint));
 }
 
+bool is_regular(const std::optional<tree::FileState>& state) { return state && state->kind == FileKind::kRegular; }
+
 bool is_text_sized(const std::optional<tree::FileState>& state) {
-  return !state || (state->kind == FileKind::kRegular && state->size <= diff::ContentLimits{}.bytes);
+  return !is_regular(state) || state->size <= diff::ContentLimits{}.bytes;
 }
 
 bool is_text(std::string_view bytes) { return diff::judge_content(bytes) == diff::Content::kText; }
@@ -167,15 +169,19 @@ Result<std::optional<Texts>> texts_of(int directory, int root, const Entry& entr
   if (entry.obstacle != Obstacle::kNone || !is_text_sized(entry.before) || !is_text_sized(entry.after)) {
     return std::nullopt;
   }
+  // What was a link or a directory has no text, and what becomes of it is new from the first line to the last.
+  const bool was_file = is_regular(entry.before);
+  const bool is_file = is_regular(entry.after);
+  if (!is_file && (entry.after || !was_file)) return std::nullopt;
   Texts texts;
-  if (entry.after) {
+  if (is_file) {
     CLOCHE_TRY_ASSIGN(texts.after, read_blob(directory, *entry.after));
   }
-  if (entry.before && entry.has(kBaseKept)) {
+  if (was_file && entry.has(kBaseKept)) {
     CLOCHE_TRY_ASSIGN(texts.before, read_blob(directory, *entry.before));
-  } else if (entry.before && entry.after && entry.before->digest == entry.after->digest) {
+  } else if (was_file && is_file && entry.before->digest == entry.after->digest) {
     texts.before = texts.after;
-  } else if (entry.before) {
+  } else if (was_file) {
     auto present = root < 0 ? std::nullopt : present_text(root, entry);
     if (!present) return std::nullopt;
     texts.before = std::move(*present);
