@@ -30,7 +30,7 @@ bool is_text(std::string_view bytes) { return diff::judge_content(bytes) == diff
 
 // The host's file, if it still is what it was. A file that somebody is writing to is not.
 std::optional<std::string> present_text(int root, const Entry& entry) {
-  const auto place = tree::open_beneath(root, entry.path, O_PATH, tree::Mounts::kRefuse);
+  const auto place = tree::open_beneath(root, entry.path, O_PATH, tree::Mounts::kCross);
   if (!place) return std::nullopt;
   const auto file = tree::reopen_regular(place->get(), entry.path);
   if (!file) return std::nullopt;
@@ -166,7 +166,8 @@ void add_parents(const Proposal& proposal, Selection& selection) {
 }
 
 Result<std::optional<Texts>> texts_of(int directory, int root, const Entry& entry) {
-  if (entry.obstacle != Obstacle::kNone || !is_text_sized(entry.before) || !is_text_sized(entry.after)) {
+  const bool is_kept = entry.obstacle == Obstacle::kNone || entry.obstacle == Obstacle::kMount;
+  if (!is_kept || !is_text_sized(entry.before) || !is_text_sized(entry.after)) {
     return std::nullopt;
   }
   // What was a link or a directory has no text, and what becomes of it is new from the first line to the last.

@@ -1,7 +1,9 @@
 """What diff shows of a workspace, and what apply says of it: nothing that a guest did can hide in the way it is shown."""
 import json
 import os
+import subprocess
 
+from cell import CLOCHE, LIMITS, TIMEOUT
 from workspace_case import MODES, WorkspaceCase
 
 
@@ -25,3 +27,22 @@ class Shown(WorkspaceCase):
                 asked = self.cloche("apply", "last", "--hunk", input=b"n\nn\nn\n").stderr
                 self.assertIn(b"+echo hidden-1", asked)
                 self.assertIn(b"+echo hidden-2", asked)
+
+    def test_X6_changes_behind_a_mount_are_shown_as_what_they_are_and_keep_apply_from_writing(self):
+        if os.geteuid() != 0:
+            return  # mounting one takes root
+        os.mkdir(self.tree + "/m")
+        script = ('mount -t tmpfs none "$1/m" && for i in 1 2 3; do echo $i > "$1/m/g$i"; done && "$2" run $3 -q '
+                  '--workspace "$1" -- sh -c "rm m/g1; echo k >> m/g2; echo new > new" && "$2" diff last; '
+                  '"$2" diff --name-only last; "$2" apply last; echo code $?; cat "$1/m/g2"; '
+                  '"$2" apply last new >&2; echo code $?')
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", self.tree, CLOCHE, " ".join(LIMITS)],
+                              capture_output=True, timeout=TIMEOUT, check=False)
+        shown = done.stdout.decode()
+        for line in ("deleted m/g1 ", "modified m/g2 ", "-1\n", "+k\n", "m/g1\nm/g2\nnew\n"):
+            self.assertIn(line, shown, done.stderr)
+        self.assertNotIn("g3", shown)
+        self.assertTrue(shown.endswith("code 1\n2\ncode 0\n"), shown)
+        self.assertIn(b"m/g2: another file system is mounted there", done.stderr)
+        with open(self.tree + "/new", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "new\n")
