@@ -104,6 +104,8 @@ std::optional<std::string> path_in(const Proposal& proposal, std::string_view ty
 Result<Selection> select_paths(const Proposal& proposal, std::span<const std::string> typed) {
   Selection selection;
   for (const std::string& each : typed) {
+    // An unset variable of a script's is not a word for everything.
+    if (each.empty()) return wrong(each, "a path is empty", "write . for the whole workspace, or leave it out");
     const auto path = path_in(proposal, each);
     if (!path)
       return wrong(each, "it does not lie in the workspace", "name paths below " + tree::printable(proposal.root));

@@ -7,6 +7,16 @@ from cell import CLOCHE, LIMITS, TIMEOUT
 from workspace_case import MODES, WorkspaceCase
 
 
+class Selected(WorkspaceCase):
+    def test_X6_an_empty_path_selects_nothing(self):
+        self.assertEqual(self.work("auto", "--", "sh", "-c", "echo new > text").returncode, 0)
+        for command in (("apply", "last", ""), ("diff", "last", ""), ("apply", "last", "text", "")):
+            done = self.cloche(*command)
+            self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+            self.assertIn(b"empty", done.stderr)
+        self.assertEqual(self.cloche("apply", "last", ".").returncode, 0)
+
+
 class Shown(WorkspaceCase):
     def test_X6_a_file_in_place_of_a_link_or_a_directory_is_shown_with_its_text_and_mode(self):
         script = ("rm -r link folder; printf '#!/bin/sh\\necho hidden-1\\n' > link; chmod 755 link; "
