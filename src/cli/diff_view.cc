@@ -48,7 +48,12 @@ std::vector<std::string> facts_of(const ShownEntry& shown) {
   const Entry& entry = *shown.entry;
   const Entry& old = shown.from != nullptr ? *shown.from : entry;
   std::vector<std::string> facts;
-  if (old.before && entry.after && old.before->mode != entry.after->mode && kind_after(entry) != FileKind::kSymlink &&
+  if (files::kind_of(entry) == ChangeKind::kType) {
+    // The modes of two kinds say nothing to each other: a link's is always 0777, and a directory's x is another right.
+    if (const FileKind kind = kind_after(entry); kind == FileKind::kRegular || kind == FileKind::kDirectory) {
+      facts.push_back(fmt::format("mode {}", mode_text(entry.after->mode)));
+    }
+  } else if (old.before && entry.after && old.before->mode != entry.after->mode && kind_after(entry) != FileKind::kSymlink &&
       old.before->kind != FileKind::kSymlink) {
     facts.push_back(fmt::format("mode {} → {}", mode_text(old.before->mode), mode_text(entry.after->mode)));
   } else if (!old.before && entry.after && (entry.after->mode & 0111) != 0 && entry.after->kind == FileKind::kRegular) {
@@ -177,6 +182,11 @@ Result<std::string> diff_of(const Workspace& workspace, const ShownEntry& shown,
   const auto hunks = diff::diff_lines(texts->before, texts->after);
   diff::UnifiedOptions unified;
   unified.change = file_change(entry);
+  if (files::kind_of(entry) == ChangeKind::kType) {
+    if (hunks.empty()) return out + states_text(shown);
+    out += fmt::format("  before: {}\n", state_text(*entry.before));
+    unified.change = diff::FileChange::kAdded;
+  }
   unified.showing = options.terminal ? diff::Showing::kHarmless : diff::Showing::kExact;
   if (options.colour == Colour::kAlways) unified.paint = diff::terminal_paint();
   return out + diff::unified(entry.path, hunks, unified);

@@ -55,6 +55,11 @@ Result<FileTraffic> FileTraffic::prepare(const RunArgs& args, const Policy& poli
   for (const auto& [guest, host] : args.gets) {
     std::string path = guest.starts_with('/') ? guest : place + "/" + guest;
     CLOCHE_TRY_ASSIGN(files::Destination to, files::Destination::open(host, path));
+    for (const auto& [earlier, other] : out.keeping_->gets) {
+      if (!to.same_as(other)) continue;
+      return fail(ErrorCode::kInvalidInput, "get " + to.shown,
+                  fmt::format("{} and {} would both go there", earlier, path), "name a target of its own for each");
+    }
     out.keeping_->gets.emplace_back(std::move(path), std::move(to));
   }
   if (!policy.workspace.path.empty() || !args.artifacts.empty()) {

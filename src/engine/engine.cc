@@ -11,6 +11,7 @@
 #include "host/probe.h"
 #include "host/socket_probe.h"
 #include "host/workspace_probe.h"
+#include "launch/host_mounts.h"
 #include "plan/steps.h"
 #include "sys/file.h"
 #include "tiers/tiers.h"
@@ -30,13 +31,25 @@ Result<Cell> start_cell(const Plan& plan, const LaunchContext& context) {
   return fail(ErrorCode::kInternal, "engine", "unknown backend");
 }
 
+namespace {
+
+// Root's guest has a uid that is nobody's. To ask the kernel takes a process, so it is asked where the answer is open.
+WorkspaceFacts look_at(const HostFacts& host, const std::string& path, Overlay overlay) {
+  WorkspaceFacts facts = look_at_workspace(path, overlay);
+  const bool usual = overlay == Overlay::kWanted && facts.no_overlay.empty() && surely_maps_owners(path);
+  if (!host.is_root || usual || maps_owners(path)) return facts;
+  return look_at_workspace(path, Overlay::kUnmapped);
+}
+
+}  // namespace
+
 void complete_facts(HostFacts& host, const Policy& policy, const std::string& home) {
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
   if (policy.backend == BackendChoice::kBwrap) host.proc_entries = list_proc();
   for (const std::string& path : expand_home(policy.workspace.path, home)) {
     const Overlay overlay = policy.workspace.mode == WorkspaceMode::kCopy ? Overlay::kUnwanted : Overlay::kWanted;
-    host.workspaces.push_back(look_at_workspace(path, overlay));
+    host.workspaces.push_back(look_at(host, path, overlay));
   }
   for (const SocketGrant& grant : policy.sockets) host.sockets.push_back(find_sockets(expand_home(grant.path, home)));
 }
@@ -111,7 +124,7 @@ bool learn_from(HostFacts& host, const Policy& policy, const std::string& home, 
   if (overlay_error == 0 || policy.workspace.mode != WorkspaceMode::kAuto) return false;
   host.workspaces.clear();
   for (const std::string& path : expand_home(policy.workspace.path, home)) {
-    host.workspaces.push_back(look_at_workspace(path, Overlay::kRefused));
+    host.workspaces.push_back(look_at(host, path, Overlay::kRefused));
   }
   return true;
 }

@@ -89,6 +89,10 @@ Status Application::prepare(std::size_t index, const std::optional<std::vector<s
   if (entry.obstacle != Obstacle::kNone) {
     outcome_.unappliable.push_back(entry.path);
     if (is_regular(entry.after) && entry.after->size != 0) left_out_.emplace(entry.after->size, entry.path);
+    // A change like any other, only that no rename leads there: to leave it out without a word would be half of it.
+    if (entry.obstacle == Obstacle::kMount) {
+      outcome_.problems.push_back({entry.path, ProblemKind::kCannotBeDone, std::string(to_string(entry.obstacle))});
+    }
     return {};
   }
   Note note{index, {}};

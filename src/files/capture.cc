@@ -72,10 +72,15 @@ struct ReadBefore {
   std::vector<std::pair<std::string, std::string>> attributes;
 };
 
+// A copy has what lies behind the mounts of the host's directory, an overlay has not.
+tree::Mounts mounts_of(const View& view) {
+  return view.kind == ViewKind::kCopy ? tree::Mounts::kCross : tree::Mounts::kRefuse;
+}
+
 class Capture {
  public:
   Capture(const View& view, Meter& meter, Blobs blobs)
-      : view_(view), meter_(meter), host_(view.lower, view.started, meter), blobs_(std::move(blobs)) {
+      : view_(view), meter_(meter), host_(view.lower, mounts_of(view), view.started, meter), blobs_(std::move(blobs)) {
     for (const std::string& path : view.covered) covered_.insert(path);
     proposal_.root = view.root;
     proposal_.kind = view.kind;
@@ -279,7 +284,8 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   if (before && before->state.kind == FileKind::kRegular) {
     CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
     // Opened for writing, or changed back: nothing to propose.
-    if (before->obstacle == Obstacle::kNone && tree::agree(before->state, *entry.after)) return {};
+    const bool known_whole = before->obstacle == Obstacle::kNone || before->obstacle == Obstacle::kMount;
+    if (known_whole && tree::agree(before->state, *entry.after)) return {};
   }
   if (known == kept_links_.end()) CLOCHE_TRY(blobs_.keep(entry.after->digest));
   if (thing.st.st_nlink > 1)

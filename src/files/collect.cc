@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -221,6 +222,37 @@ const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string
   return nullptr;
 }
 
+// A device, a pipe or a link that lies there is used by others under this name: a file would take its place for good.
+Status check_target(const Destination& to) {
+  struct stat st{};
+  if (::fstatat(to.parent.get(), to.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? Status{} : not_written(to, "what lies there cannot be looked at");
+  }
+  if (S_ISREG(st.st_mode)) return {};
+  if (S_ISDIR(st.st_mode)) {
+    return fail(ErrorCode::kRefused, "get " + to.shown, "a directory of that name is there already",
+                "name what is not there yet, or move the directory away");
+  }
+  return fail(ErrorCode::kRefused, "get " + to.shown,
+              S_ISLNK(st.st_mode) ? "a symbolic link lies there" : "what lies there is no regular file",
+              "name a regular file, or what is not there yet");
+}
+
+// Looked at again, because a guest may have run for days meanwhile.
+Status put_in_place(const Hidden& hidden, const Destination& to) {
+  CLOCHE_TRY(check_target(to));
+  const auto rename = [&](unsigned flags) {
+    return ::renameat2(hidden.folder(), Hidden::kThing, to.parent.get(), to.name.c_str(), flags) == 0;
+  };
+  if (rename(RENAME_NOREPLACE)) return {};
+  // EINVAL: not every file system knows the flag.
+  if (errno == EEXIST || errno == EINVAL) {
+    CLOCHE_TRY(check_target(to));
+    if (rename(0)) return {};
+  }
+  return not_written(to, "it could not be put in place");
+}
+
 // The directory that holds it, entered name by name: rights are given back on the way, links are refused.
 Result<Fd> open_parent(const GuestPlace& place, std::string_view& rest) {
   CLOCHE_TRY_ASSIGN(Fd at, open_guest_top(place.directory.get()));
@@ -262,10 +294,26 @@ Result<Destination> Destination::open(const std::string& path, const std::string
     return fail(ErrorCode::kInvalidInput, "get " + path, "this names no file", "name the file it shall become");
   }
   const std::string folder = slash == 0 ? "/" : target.substr(0, slash);
-  CLOCHE_TRY_ASSIGN(const Fd place, sys::open_without_symlinks(folder));
-  out.parent = Fd(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  auto place = sys::open_without_symlinks(folder);
+  if (!place && place.error().errno_value != 0) {
+    return std::unexpected(Error{ErrorCode::kNotFound, "get " + path, place.error().errno_value,
+                                 "the directory it shall go to cannot be reached", "make the directory first"});
+  }
+  if (!place) {
+    return fail(ErrorCode::kRefused, "get " + path, "the way to it leads through a symbolic link",
+                "name the real path that it leads to");
+  }
+  out.parent = Fd(::openat(place->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.parent.valid()) return fail_errno(errno, "get " + path, "its directory cannot be opened");
+  CLOCHE_TRY(check_target(out));
   return out;
+}
+
+bool Destination::same_as(const Destination& other) const {
+  struct stat mine{};
+  struct stat theirs{};
+  return name == other.name && ::fstat(parent.get(), &mine) == 0 && ::fstat(other.parent.get(), &theirs) == 0 &&
+         mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
 }
 
 Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& guest_path, const Destination& to,
@@ -295,9 +343,7 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
     CLOCHE_TRY_ASSIGN(const Fd source, open_guest_file(parent.get(), leaf));
     CLOCHE_TRY(fetcher.file(source.get(), hidden.folder(), Hidden::kThing));
   }
-  if (::renameat(hidden.folder(), Hidden::kThing, to.parent.get(), to.name.c_str()) != 0) {
-    return not_written(to, "it could not be put in place");
-  }
+  CLOCHE_TRY(put_in_place(hidden, to));
   return fetcher.fetched();
 }
 

@@ -37,9 +37,10 @@ Result<std::vector<Collected>> collect(std::span<const GuestPlace> places, std::
 // Where a file or a directory goes. Opened before the guest starts, so that it cannot redirect it.
 struct Destination {
   Fd parent;
-  std::string name;  // in it; a file that has it is replaced, a directory is an error
+  std::string name;  // in it; a regular file that has it is replaced, anything else is an error
   std::string shown;
   static Result<Destination> open(const std::string& path, const std::string& guest_path);
+  bool same_as(const Destination& other) const;
 };
 
 struct Fetched {

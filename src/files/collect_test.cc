@@ -58,6 +58,62 @@ TEST(Fetch, WhatFailsHalfWayLeavesNothing) {
   EXPECT_EQ(counter.left(), (std::vector<std::string>{"there"}));
 }
 
+TEST(Fetch, OnlyARegularFileIsReplaced) {
+  Counter counter;
+  write_file(counter.desk.upper("result"), "the guest's");
+  write_file(counter.desk.upper("folder/inner"), "the guest's");
+  ASSERT_EQ(::mkfifo(counter.desk.lower("pipe").c_str(), 0600), 0);
+  fs::create_symlink("elsewhere", counter.desk.lower("link"));
+  fs::create_directories(counter.desk.lower("into/folder"));
+  write_file(counter.desk.lower("file"), "old");
+  for (const char* name : {"pipe", "link"}) {
+    const auto to = Destination::open(counter.desk.lower(name), "/work/result");
+    ASSERT_FALSE(to) << name;
+    EXPECT_EQ(to.error().code, ErrorCode::kRefused);
+  }
+  EXPECT_FALSE(Destination::open(counter.desk.lower("into"), "/work/folder"));
+  const auto got = counter.get("/work/result", "file");
+  ASSERT_TRUE(got) << got.error().text();
+  EXPECT_EQ(sys::read_file(counter.desk.lower("file"), 100).value_or(""), "the guest's");
+}
+
+TEST(Fetch, WhatAppearsAtTheTargetWhileTheGuestRunsIsNotReplaced) {
+  Counter counter;
+  write_file(counter.desk.upper("result"), "the guest's");
+  write_file(counter.desk.upper("folder/inner"), "the guest's");
+  for (const char* path : {"/work/result", "/work/folder"}) {
+    const auto to = Destination::open(counter.desk.lower("target"), path);
+    ASSERT_TRUE(to) << to.error().text();
+    fs::create_symlink("elsewhere", counter.desk.lower("target"));
+    EXPECT_FALSE(fetch(counter.places, path, *to));
+    EXPECT_TRUE(fs::is_symlink(counter.desk.lower("target")));
+    fs::remove(counter.desk.lower("target"));
+    ASSERT_EQ(::mkfifo(counter.desk.lower("target").c_str(), 0600), 0);
+    EXPECT_FALSE(fetch(counter.places, path, *to));
+    EXPECT_EQ(counter.left(), (std::vector<std::string>{"target"}));
+    fs::remove(counter.desk.lower("target"));
+  }
+}
+
+TEST(Fetch, ATargetIsTheSameByItsDirectoryAndName) {
+  Counter counter;
+  fs::create_directory(counter.desk.lower("d"));
+  const auto one = Destination::open(counter.desk.lower("d"), "/work/x");
+  const auto two = Destination::open(counter.desk.lower("d/x"), "/work/y");
+  const auto other = Destination::open(counter.desk.lower("d/y"), "/work/x");
+  ASSERT_TRUE(one && two && other);
+  EXPECT_TRUE(one->same_as(*two));
+  EXPECT_FALSE(one->same_as(*other));
+}
+
+TEST(Fetch, ADirectoryThatIsMissingIsToldAsThat) {
+  Counter counter;
+  const auto to = Destination::open(counter.desk.lower("nowhere/x"), "/work/x");
+  ASSERT_FALSE(to);
+  EXPECT_EQ(to.error().text().find("policy"), std::string::npos) << to.error().text();
+  EXPECT_NE(to.error().hint.find("make the directory"), std::string::npos);
+}
+
 TEST(Fetch, NamesForOneFileCannotFillTheDisk) {
   Counter counter;
   write_file(counter.desk.upper("folder/name-0"), std::string(1 << 20, 'x'));

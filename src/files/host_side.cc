@@ -28,7 +28,7 @@ bool gone(int error) { return error == ENOENT || error == ENOTDIR; }
 }  // namespace
 
 Result<Fd> HostSide::open_directory(const std::string& path) const {
-  auto opened = tree::open_beneath(root_, path.empty() ? "." : path, O_PATH | O_DIRECTORY, tree::Mounts::kRefuse);
+  auto opened = tree::open_beneath(root_, path.empty() ? "." : path, O_PATH | O_DIRECTORY, mounts_);
   if (opened) return opened;
   const int error = opened.error().errno_value;
   if (gone(error) || error == ELOOP || error == EXDEV || error == EACCES || error == EPERM) return Fd();
@@ -73,7 +73,8 @@ Result<std::optional<HostThing>> HostSide::look(int folder, const std::string& n
 }
 
 Status HostSide::read(int folder, const std::string& name, const std::string& path, HostThing& thing) const {
-  if (thing.state.kind != tree::FileKind::kRegular || thing.obstacle != Obstacle::kNone) return {};
+  const bool readable = thing.obstacle == Obstacle::kNone || thing.obstacle == Obstacle::kMount;
+  if (thing.state.kind != tree::FileKind::kRegular || !readable) return {};
   const Fd place(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (place.valid()) {
     const auto file = tree::reopen_regular(place.get(), path);

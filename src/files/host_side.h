@@ -1,5 +1,5 @@
-// Reading the host's own directory while somebody may be writing to it: nothing is followed, no mount is crossed (the
-// guest saw none of them either), and what cannot be read is said and not guessed.
+// Reading the host's own directory while somebody may be writing to it: nothing is followed, mounts are crossed only where
+// the guest saw what lies behind them, too, and what cannot be read is said and not guessed.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "files/meter.h"
 #include "files/proposal.h"
+#include "tree/place.h"
 
 namespace cloche::files {
 
@@ -26,9 +27,10 @@ struct HostThing {
 
 class HostSide {
  public:
-  HostSide(int root, timespec started, Meter& meter) : root_(root), started_(started), meter_(&meter) {}
+  HostSide(int root, tree::Mounts mounts, timespec started, Meter& meter)
+      : root_(root), mounts_(mounts), started_(started), meter_(&meter) {}
 
-  // O_PATH. Invalid where there is none, where a mount is, and where we may not go.
+  // O_PATH. Invalid where there is none, where a mount is that is not crossed, and where we may not go.
   Result<Fd> open_directory(const std::string& path) const;
   // Nothing where we may not read: what is not named is not deleted, and a directory that is not empty stays.
   static Result<std::vector<std::string>> names(int folder);
@@ -41,6 +43,7 @@ class HostSide {
   Status read_open(int fd, HostThing& thing) const;
 
   int root_;
+  tree::Mounts mounts_;
   timespec started_;
   Meter* meter_;
 };

@@ -20,15 +20,17 @@ std::unexpected<Error> wrong(std::string_view typed, std::string message, std::s
   return fail(ErrorCode::kInvalidInput, tree::printable(typed), std::move(message), std::move(hint));
 }
 
+bool is_regular(const std::optional<tree::FileState>& state) { return state && state->kind == FileKind::kRegular; }
+
 bool is_text_sized(const std::optional<tree::FileState>& state) {
-  return !state || (state->kind == FileKind::kRegular && state->size <= diff::ContentLimits{}.bytes);
+  return !is_regular(state) || state->size <= diff::ContentLimits{}.bytes;
 }
 
 bool is_text(std::string_view bytes) { return diff::judge_content(bytes) == diff::Content::kText; }
 
 // The host's file, if it still is what it was. A file that somebody is writing to is not.
 std::optional<std::string> present_text(int root, const Entry& entry) {
-  const auto place = tree::open_beneath(root, entry.path, O_PATH, tree::Mounts::kRefuse);
+  const auto place = tree::open_beneath(root, entry.path, O_PATH, tree::Mounts::kCross);
   if (!place) return std::nullopt;
   const auto file = tree::reopen_regular(place->get(), entry.path);
   if (!file) return std::nullopt;
@@ -102,6 +104,8 @@ std::optional<std::string> path_in(const Proposal& proposal, std::string_view ty
 Result<Selection> select_paths(const Proposal& proposal, std::span<const std::string> typed) {
   Selection selection;
   for (const std::string& each : typed) {
+    // An unset variable of a script's is not a word for everything.
+    if (each.empty()) return wrong(each, "a path is empty", "write . for the whole workspace, or leave it out");
     const auto path = path_in(proposal, each);
     if (!path)
       return wrong(each, "it does not lie in the workspace", "name paths below " + tree::printable(proposal.root));
@@ -164,18 +168,23 @@ void add_parents(const Proposal& proposal, Selection& selection) {
 }
 
 Result<std::optional<Texts>> texts_of(int directory, int root, const Entry& entry) {
-  if (entry.obstacle != Obstacle::kNone || !is_text_sized(entry.before) || !is_text_sized(entry.after)) {
+  const bool is_kept = entry.obstacle == Obstacle::kNone || entry.obstacle == Obstacle::kMount;
+  if (!is_kept || !is_text_sized(entry.before) || !is_text_sized(entry.after)) {
     return std::nullopt;
   }
+  // What was a link or a directory has no text, and what becomes of it is new from the first line to the last.
+  const bool was_file = is_regular(entry.before);
+  const bool is_file = is_regular(entry.after);
+  if (!is_file && (entry.after || !was_file)) return std::nullopt;
   Texts texts;
-  if (entry.after) {
+  if (is_file) {
     CLOCHE_TRY_ASSIGN(texts.after, read_blob(directory, *entry.after));
   }
-  if (entry.before && entry.has(kBaseKept)) {
+  if (was_file && entry.has(kBaseKept)) {
     CLOCHE_TRY_ASSIGN(texts.before, read_blob(directory, *entry.before));
-  } else if (entry.before && entry.after && entry.before->digest == entry.after->digest) {
+  } else if (was_file && is_file && entry.before->digest == entry.after->digest) {
     texts.before = texts.after;
-  } else if (entry.before) {
+  } else if (was_file) {
     auto present = root < 0 ? std::nullopt : present_text(root, entry);
     if (!present) return std::nullopt;
     texts.before = std::move(*present);

@@ -32,6 +32,18 @@ std::string kernel_release() {
   return ::uname(&name) == 0 ? name.release : "";
 }
 
+// Whether everybody may read it; of a directory, whether everybody may go through it, too.
+bool is_open(const struct stat& st) {
+  const mode_t needed = S_ISDIR(st.st_mode) ? 0005 : S_ISREG(st.st_mode) ? 0004 : 0;
+  return (st.st_mode & needed) == needed;
+}
+
+std::string path_of(int directory) {
+  char text[4096];
+  const ssize_t n = ::readlink(("/proc/self/fd/" + std::to_string(directory)).c_str(), text, sizeof text);
+  return n < 0 ? "" : std::string(text, static_cast<std::size_t>(n));
+}
+
 // Room on a tmpfs: whole pages, and an inode each.
 void measure(WorkspaceFacts& facts) {
   constexpr std::uint64_t kPage = 4096;
@@ -63,6 +75,7 @@ void measure(WorkspaceFacts& facts) {
     struct stat st{};
     if (::fstatat(::dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
     ++facts.entries;
+    if (facts.closed.empty() && !is_open(st)) facts.closed = path_of(::dirfd(directory)) + "/" + entry->d_name;
     const auto blocks = static_cast<std::uint64_t>(st.st_blocks) * 512;
     if (S_ISREG(st.st_mode)) facts.bytes += (blocks + kPage - 1) / kPage * kPage + kPage;
     // Deeper than a copy goes: it says so itself.
@@ -85,7 +98,12 @@ WorkspaceFacts look_at_workspace(const std::string& path, Overlay overlay, const
     if (out.no_overlay.empty()) return out;
   }
   if (overlay == Overlay::kRefused) out.no_overlay = "the kernel refused it";
+  if (overlay == Overlay::kUnmapped) out.no_overlay = "its file system cannot map owners";
   measure(out);
+  out.maps_owners = overlay != Overlay::kUnmapped;
+  struct stat top{};
+  if (::lstat(path.c_str(), &top) == 0 && !is_open(top)) out.closed = path;
+  if (out.maps_owners) out.closed.clear();
   return out;
 }
 

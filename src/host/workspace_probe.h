@@ -11,6 +11,7 @@ enum class Overlay : std::uint8_t {
   kWanted,    // measured only where something is known to be in the way
   kUnwanted,  // a copy was asked for
   kRefused,   // the kernel would not have it
+  kUnmapped,  // root's guest would be nobody there: its file system maps no owners
 };
 
 // Cheap for an overlay, whatever the size of the directory; a copy needs to know how much it will take.

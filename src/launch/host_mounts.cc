@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <map>
 #include <utility>
 
+#include "launch/id_map.h"
 #include "launch/spawn.h"
 #include "sys/file.h"
 
@@ -58,6 +60,19 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
     out.push_back(std::move(owner_fd));
   }
   return out;
+}
+
+bool maps_owners(const std::string& path) {
+  const auto tried = clone_host_mounts({{path, true}}, kGuestUidBase);
+  return tried || tried.error().code != ErrorCode::kRefused || tried.error().errno_value == 0;
+}
+
+bool surely_maps_owners(const std::string& path) {
+  constexpr long kExt4 = 0xef53, kXfs = 0x58465342, kBtrfs = 0x9123683e, kTmpfs = 0x01021994;
+  struct statfs fs {};
+  if (::statfs(path.c_str(), &fs) != 0) return false;
+  const auto type = static_cast<long>(fs.f_type);
+  return type == kExt4 || type == kXfs || type == kBtrfs || type == kTmpfs;
 }
 
 }  // namespace cloche

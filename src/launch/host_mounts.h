@@ -15,4 +15,10 @@ namespace cloche {
 
 Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, std::uint32_t guest_uid);
 
+// Whether a directory could be granted so for writing, asked of the kernel; true also where nothing can be asked.
+bool maps_owners(const std::string& path);
+
+// By the kind of its file system alone, from Linux 6.6 on, and not for what is mounted inside.
+bool surely_maps_owners(const std::string& path);
+
 }  // namespace cloche

@@ -45,6 +45,8 @@ struct WorkspaceFacts {
   std::string no_overlay;   // why overlayfs cannot serve it, or empty
   std::uint64_t bytes = 0;  // of its files, where it would be copied
   std::uint64_t entries = 0;
+  bool maps_owners = true;  // or its files are read as everybody may read them, and never written
+  std::string closed;       // what lies in it and cannot be read so, where that counts
   bool operator==(const WorkspaceFacts&) const = default;
 };
 

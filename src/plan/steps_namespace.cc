@@ -129,8 +129,8 @@ void add_workspace(Plan& plan, const Workspace& workspace, const Policy& policy)
   const std::uint64_t flags = policy.files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
   add_grant(plan, workspace.path, flags | wire::kReadOnly, plan.own_host_uid);
   plan.steps.back().serves = Guarantee::kWorkspace;
-  if (plan.own_host_uid)
-    plan.host_mounts.back().writable = true;  // its owner must be mapped, or nothing can be changed
+  // Its owner must be mapped, or nothing could be changed; what is copied need only be read.
+  if (plan.own_host_uid) plan.host_mounts.back().writable = workspace.maps_owners;
   add(plan, {.kind = workspace.copied ? StepKind::kCopyTree : StepKind::kOverlay,
              .serves = Guarantee::kWorkspace,
              .a = relative(workspace.path),

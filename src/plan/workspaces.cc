@@ -96,6 +96,12 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
                     "set workspace.mode = \"auto\": a copy serves it");
     }
     workspace.copied = cannot || wanted.mode == WorkspaceMode::kCopy;
+    workspace.maps_owners = facts == nullptr || facts->maps_owners;
+    if (!workspace.maps_owners && !facts->closed.empty()) {
+      return refuse(fmt::format("the file system of '{}' cannot map owners, and not everybody may read '{}'",
+                                workspace.path, facts->closed),
+                    "move it to ext4, xfs, btrfs or tmpfs, or let everybody read what is in it");
+    }
     if (on_disk)
       plan.watched.push_back(fmt::format("{}/{}/{}", plan.disk_scratch, workspace.scratch, wire::kUpperName));
     if (workspace.copied && facts != nullptr && !on_disk) {

@@ -24,9 +24,12 @@ struct Rule {
 
 constexpr std::string_view kShell = "shells run it when they start";
 constexpr std::string_view kEditor = "editors run code that it names";
+constexpr std::string_view kDirenv = "direnv runs it in every shell that enters the directory";
 constexpr std::string_view kKeys = "it holds or directs keys and passwords";
 constexpr std::string_view kPackages = "it tells a package manager where to send passwords and what to run";
 constexpr std::string_view kCron = "the system runs the commands in it";
+constexpr std::string_view kGit = "git runs commands that it names";
+constexpr std::string_view kContainer = "editors build and run what it describes when they open the directory";
 constexpr std::string_view kLogin = "desktops run it at login";
 
 constexpr Rule kRules[] = {
@@ -49,7 +52,14 @@ constexpr Rule kRules[] = {
     {{".inputrc"}, Reach::kItself, kShell},
     {{"config.fish"}, Reach::kItself, kShell},
     {{".config", "fish", "conf.d"}, Reach::kBelow, kShell},
-    {{".envrc"}, Reach::kItself, "direnv runs it in every shell that enters the directory"},
+    {{".envrc"}, Reach::kItself, kDirenv},
+    {{".direnvrc"}, Reach::kItself, kDirenv},
+    {{".config", "direnv"}, Reach::kBelow, kDirenv},
+    {{".gitconfig"}, Reach::kItself, kGit},
+    {{".config", "git"}, Reach::kBelow, kGit},
+    {{".husky"}, Reach::kBelow, "git runs it"},
+    {{".hg", "hgrc"}, Reach::kItself, "Mercurial runs commands that it names"},
+    {{".gdbinit"}, Reach::kItself, "gdb runs it when it starts in the directory"},
     {{".ssh"}, Reach::kBelow, kKeys},
     {{".gnupg"}, Reach::kBelow, kKeys},
     {{".netrc"}, Reach::kItself, kKeys},
@@ -59,7 +69,14 @@ constexpr Rule kRules[] = {
     {{".vscode", "settings.json"}, Reach::kItself, kEditor},
     {{".vscode", "launch.json"}, Reach::kItself, kEditor},
     {{".idea"}, Reach::kBelow, kEditor},
+    {{".zed"}, Reach::kBelow, kEditor},
+    {{".fleet"}, Reach::kBelow, kEditor},
+    {{".devcontainer"}, Reach::kBelow, kContainer},
+    {{".devcontainer.json"}, Reach::kItself, kContainer},
+    {{".vim"}, Reach::kBelow, kEditor},
+    {{".config", "nvim"}, Reach::kBelow, kEditor},
     {{".vimrc"}, Reach::kItself, kEditor},
+    {{"_vimrc"}, Reach::kItself, kEditor},
     {{".gvimrc"}, Reach::kItself, kEditor},
     {{".exrc"}, Reach::kItself, kEditor},
     {{".nvimrc"}, Reach::kItself, kEditor},
@@ -75,6 +92,10 @@ constexpr Rule kRules[] = {
     {{"cron.d"}, Reach::kBelow, kCron},
     {{".config", "autostart"}, Reach::kBelow, kLogin},
     {{".config", "systemd", "user"}, Reach::kBelow, kLogin},
+    {{".xprofile"}, Reach::kItself, kLogin},
+    {{".xinitrc"}, Reach::kItself, kLogin},
+    {{".xsession"}, Reach::kItself, kLogin},
+    {{".xsessionrc"}, Reach::kItself, kLogin},
 };
 
 using Names = std::vector<std::string>;
@@ -122,6 +143,10 @@ std::optional<std::string> why_protected(std::string_view path, FileKind kind) {
     for (std::size_t at = 0; at < names.size(); ++at) {
       if (matches(rule, names, at, kind)) return std::string(rule.reason);
     }
+  }
+  // Projects of editors, under any name.
+  for (const std::string_view ending : {".code-workspace", ".sublime-project"}) {
+    if (!names.empty() && names.back().ends_with(ending)) return std::string(kEditor);
   }
   return std::nullopt;
 }

@@ -175,6 +175,39 @@ class Untouched(WorkspaceCase):
         self.assertIn(b"a mount of its own", done.stderr)
 
 
+    def test_X6_where_owners_cannot_be_mapped_a_copy_serves_and_the_plan_says_so(self):
+        if os.geteuid() != 0:
+            return  # only root's guest has another owner than the files
+        for name in ("upper", "work", "over"):
+            os.mkdir(self.path(name))
+        over = self.path("over")
+        mount = 'mount -t overlay none -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/over" && shift 2 && '
+        def inside(script, *words):
+            return subprocess.run(["unshare", "--mount", "sh", "-c", mount + script, "sh", self.tree, self.folder, *words],
+                                  capture_output=True, timeout=TIMEOUT, check=False)
+        command = (*LIMITS, "--workspace", over)
+        shell = ("--", "sh", "-c", "cat text; echo new > text; rm gone")
+        done = inside('"$@"', CLOCHE, "plan", *command, *shell)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"copy of " + over.encode(), done.stdout)
+        for mode in ("auto", "copy"):
+            with self.subTest(mode=mode):
+                done = inside('"$@" >&2 && "$1" apply last', CLOCHE, "run", "-q", *command, "--workspace-mode", mode,
+                              *shell)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(b"1 modified, 1 deleted", done.stdout)
+                for folder in ("upper", "work"):
+                    shutil.rmtree(self.path(folder))
+                    os.mkdir(self.path(folder))
+        done = inside('"$@"', CLOCHE, "run", *command, "--workspace-mode", "overlay", *shell)
+        self.assertEqual(done.returncode, 126, done.stderr)
+        os.chmod(self.tree + "/text", 0o600)
+        for word in ("plan", "run"):
+            done = inside('"$@"', CLOCHE, word, *command, *shell)
+            self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+            self.assertIn(b"not everybody may read", done.stderr)
+
+
 class Limits(WorkspaceCase):
     def test_N8_the_disk_limit_holds_in_a_workspace_and_what_was_written_is_kept(self):
         for mode in MODES:
@@ -246,6 +279,21 @@ class PutAndGet(WorkspaceCase):
         os.symlink("/tmp", self.path("via"))
         done = self.cloche("run", "--get", "/work/x:" + self.path("via/x"), "--", "sh", "-c", "echo ran; echo > x")
         self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+
+    def test_a_target_that_is_no_regular_file_is_refused_before_anything_runs(self):
+        os.mkfifo(self.path("pipe"))
+        os.symlink("elsewhere", self.path("link"))
+        os.makedirs(self.path("folder/x"))
+        for name in ("pipe", "link", "folder"):
+            with self.subTest(name=name):
+                done = self.cloche("run", "--get", "x:" + self.path(name), "--", "sh", "-c", "echo ran; echo > x")
+                self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+        self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("pipe")).st_mode))
+        self.assertTrue(os.path.islink(self.path("link")))
+        target = self.path("z")
+        done = self.cloche("run", "--get", "y:" + target, "--get", "x:" + target, "--", "sh", "-c", "echo ran")
+        self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+        self.assertIn(b"both", done.stderr)
 
     def test_puts_are_refused_where_nothing_can_be_put(self):
         file = self.path("in", "x")

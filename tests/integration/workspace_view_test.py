@@ -1,0 +1,58 @@
+"""What diff shows of a workspace, and what apply says of it: nothing that a guest did can hide in the way it is shown."""
+import json
+import os
+import subprocess
+
+from cell import CLOCHE, LIMITS, TIMEOUT
+from workspace_case import MODES, WorkspaceCase
+
+
+class Selected(WorkspaceCase):
+    def test_X6_an_empty_path_selects_nothing(self):
+        self.assertEqual(self.work("auto", "--", "sh", "-c", "echo new > text").returncode, 0)
+        for command in (("apply", "last", ""), ("diff", "last", ""), ("apply", "last", "text", "")):
+            done = self.cloche(*command)
+            self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+            self.assertIn(b"empty", done.stderr)
+        self.assertEqual(self.cloche("apply", "last", ".").returncode, 0)
+
+
+class Shown(WorkspaceCase):
+    def test_X6_a_file_in_place_of_a_link_or_a_directory_is_shown_with_its_text_and_mode(self):
+        script = ("rm -r link folder; printf '#!/bin/sh\\necho hidden-1\\n' > link; chmod 755 link; "
+                  "printf '#!/bin/sh\\necho hidden-2\\n' > folder; chmod 755 folder")
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                done = self.work(mode, "--", "sh", "-c", script)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                shown = self.cloche("diff", "last").stdout.decode()
+                for path, text in (("link", "hidden-1"), ("folder", "hidden-2")):
+                    self.assertIn(f"{path} (mode 0755)", shown)
+                    self.assertIn(f"+echo {text}\n", shown)
+                self.assertIn("before: a link to text\n", shown)
+                self.assertNotIn(b"Bin", self.cloche("diff", "--stat", "last").stdout)
+                changes = json.loads(self.cloche("diff", "--json", "last").stdout)["workspaces"][0]["changes"]
+                self.assertEqual({c["path"]: c.get("lines_added") for c in changes},
+                                 {"link": 2, "folder": 2, "folder/inner": 0})
+                asked = self.cloche("apply", "last", "--hunk", input=b"n\nn\nn\n").stderr
+                self.assertIn(b"+echo hidden-1", asked)
+                self.assertIn(b"+echo hidden-2", asked)
+
+    def test_X6_changes_behind_a_mount_are_shown_as_what_they_are_and_keep_apply_from_writing(self):
+        if os.geteuid() != 0:
+            return  # mounting one takes root
+        os.mkdir(self.tree + "/m")
+        script = ('mount -t tmpfs none "$1/m" && for i in 1 2 3; do echo $i > "$1/m/g$i"; done && "$2" run $3 -q '
+                  '--workspace "$1" -- sh -c "rm m/g1; echo k >> m/g2; echo new > new" && "$2" diff last; '
+                  '"$2" diff --name-only last; "$2" apply last; echo code $?; cat "$1/m/g2"; '
+                  '"$2" apply last new >&2; echo code $?')
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", self.tree, CLOCHE, " ".join(LIMITS)],
+                              capture_output=True, timeout=TIMEOUT, check=False)
+        shown = done.stdout.decode()
+        for line in ("deleted m/g1 ", "modified m/g2 ", "-1\n", "+k\n", "m/g1\nm/g2\nnew\n"):
+            self.assertIn(line, shown, done.stderr)
+        self.assertNotIn("g3", shown)
+        self.assertTrue(shown.endswith("code 1\n2\ncode 0\n"), shown)
+        self.assertIn(b"m/g2: another file system is mounted there", done.stderr)
+        with open(self.tree + "/new", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "new\n")
