@@ -178,22 +178,27 @@ Result<std::vector<Outcome>> apply_all(RunFiles& files, const std::vector<files:
   return outcomes;
 }
 
-std::string hint_for(const std::vector<Outcome>& outcomes) {
+std::string hint_for(const std::vector<Outcome>& outcomes, const Parsed& parsed) {
   bool conflict = false;
+  bool merge = false;
   bool guarded = false;
   for (const Outcome& outcome : outcomes) {
     for (const files::Problem& problem : outcome.problems) {
-      conflict = conflict || problem.kind == ProblemKind::kConflict || problem.kind == ProblemKind::kMerge;
+      conflict = conflict || problem.kind == ProblemKind::kConflict;
+      merge = merge || problem.kind == ProblemKind::kMerge;
       guarded = guarded || problem.kind == ProblemKind::kProtected;
     }
   }
   std::string out = "nothing was written";
-  if (conflict) out += "; --three-way merges texts, --force overwrites";
+  // A merge that was tried and failed needs another word.
+  if (merge) out += "; --markers writes both sides of what cannot be merged";
+  if (conflict && !parsed.has("--three-way")) out += "; --three-way merges texts";
+  if (conflict || merge) out += "; --force overwrites";
   if (guarded) out += "; --allow-protected PATH writes a protected name";
   return out + "; paths select the rest";
 }
 
-void say_problems(const RunFiles& files, const std::vector<Outcome>& outcomes) {
+void say_problems(const RunFiles& files, const std::vector<Outcome>& outcomes, const Parsed& parsed) {
   std::string out;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     for (const files::Problem& problem : outcomes[i].problems) {
@@ -202,7 +207,7 @@ void say_problems(const RunFiles& files, const std::vector<Outcome>& outcomes) {
                          printable(problem.reason));
     }
   }
-  put(STDERR_FILENO, fmt::format("{}cloche: {}\n", out, hint_for(outcomes)));
+  put(STDERR_FILENO, fmt::format("{}cloche: {}\n", out, hint_for(outcomes, parsed)));
 }
 
 std::string list_text(std::string_view word, const std::vector<std::string>& paths) {
@@ -294,7 +299,7 @@ int apply_selected(RunFiles& files, const std::vector<files::Selection>& selecti
     return complain(outcomes.error(), typed ? kExitUsage : exit_code_of(outcomes.error()));
   }
   const bool problems = std::ranges::any_of(*outcomes, [](const Outcome& one) { return !one.problems.empty(); });
-  if (problems) say_problems(files, *outcomes);
+  if (problems) say_problems(files, *outcomes, parsed);
   if (json && !put(STDOUT_FILENO, as_json(files, *outcomes))) return kExitFailed;
   if (problems) return kExitConflicts;
   if (!json && !put(STDOUT_FILENO, as_text(files, *outcomes, parsed.has("--dry-run")))) return kExitFailed;

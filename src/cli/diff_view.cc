@@ -155,7 +155,7 @@ std::vector<std::string> marks_of(const ShownEntry& shown) {
   } else if (entry.has(files::kAttributes)) {
     marks.emplace_back("extended attributes dropped");
   }
-  if (entry.has(files::kHostPrivileges)) marks.emplace_back("the host's set-id bits are dropped without --keep setid");
+  if (entry.has(files::kHostPrivileges)) marks.emplace_back("the host's set-id bits or capabilities are dropped without --keep setid");
   return marks;
 }
 

@@ -286,6 +286,7 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
     // Opened for writing, or changed back: nothing to propose.
     const bool known_whole = before->obstacle == Obstacle::kNone || before->obstacle == Obstacle::kMount;
     if (known_whole && tree::agree(before->state, *entry.after)) return {};
+    if (before->has_capabilities) entry.marks |= kHostPrivileges;
   }
   if (known == kept_links_.end()) CLOCHE_TRY(blobs_.keep(entry.after->digest));
   if (thing.st.st_nlink > 1)

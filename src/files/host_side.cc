@@ -1,6 +1,7 @@
 #include "files/host_side.h"
 
 #include <fcntl.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +106,7 @@ Status HostSide::read_open(int fd, HostThing& thing) const {
     size += piece.size();
     CLOCHE_TRY(meter_->bytes(piece.size()));
   }
+  thing.has_capabilities = ::fgetxattr(fd, "security.capability", nullptr, 0) > 0;
   struct stat st{};
   if (::fstat(fd, &st) != 0) return fail_errno(errno, "read a file of the workspace", "could not be inspected");
   if (static_cast<std::uint64_t>(st.st_size) != size || later(st.st_ctim, started_)) thing.changed = true;

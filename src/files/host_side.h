@@ -18,9 +18,10 @@ namespace cloche::files {
 
 // One thing of the host's, as far as it is known.
 struct HostThing {
-  tree::FileState state;  // of a regular file without size and digest until read_host() was called
-  mode_t whole_mode = 0;  // with the set-id and sticky bits
-  bool changed = false;   // since the view was made
+  tree::FileState state;          // of a regular file without size and digest until read_host() was called
+  mode_t whole_mode = 0;          // with the set-id and sticky bits
+  bool changed = false;           // since the view was made
+  bool has_capabilities = false;  // of a regular file, once it was read
   Obstacle obstacle = Obstacle::kNone;
   std::optional<std::string> text;  // of a file that is text
 };

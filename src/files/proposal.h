@@ -44,7 +44,7 @@ enum Mark : std::uint32_t {
   kBaseKept = 8,         // blobs/ has the text that `before` states
   kApplied = 16,         // done, and no longer part of what is proposed
   kKeptAttributes = 32,  // attributes of users that the guest gave it are part of the proposal; see Keep
-  kHostPrivileges = 64,  // the host's file has set-id bits; dropped with the old content, see Keep
+  kHostPrivileges = 64,  // the host's file has set-id bits or capabilities; dropped with the old content, see Keep
   kAllMarks = 127,
 };
 

@@ -157,7 +157,9 @@ void DiskWatch::judge() {
   }
   const std::uint64_t files =
       more_than(scratch.files, scratch_before_.files) + more_than(found.files + held.files, before_.files);
-  if (files > limits_.inodes) end(fmt::format("the guest made more than {} files", limits_.inodes));
+  if (files <= limits_.inodes) return;
+  inodes_used_up_ = true;
+  end(fmt::format("the guest made more than {} files", limits_.inodes));
 }
 
 void DiskWatch::judge_rooms() {

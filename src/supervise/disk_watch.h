@@ -44,6 +44,7 @@ class DiskWatch {
 
   // Why the run has to end; empty: no reason.
   const std::string& verdict() const { return verdict_; }
+  bool inodes_used_up() const { return inodes_used_up_; }
   // Of the receipt: what was there before.
   std::string evidence() const;
 
@@ -77,6 +78,7 @@ class DiskWatch {
   Clock::duration interval_{};
   Clock::duration cost_{};  // of this look
   std::string verdict_;
+  bool inodes_used_up_ = false;
 };
 
 }  // namespace cloche

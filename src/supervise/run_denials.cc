@@ -47,7 +47,11 @@ void Run::deny_by_limit(const std::string& key, const std::string& what, std::ui
 
 void Run::explain_denials() {
   std::string limit = limit_of(report_.outcome.kind);
-  if (report_.outcome.kind == OutcomeKind::kDisk && inodes_used_up_) limit = "limits.inodes";
+  const bool by_watch = disk_ && !disk_->verdict().empty();
+  if (report_.outcome.kind == OutcomeKind::kDisk && (by_watch ? disk_->inodes_used_up() : inodes_used_up_)) {
+    limit = "limits.inodes";
+    report_.outcome.hint = "raise it with --inodes or limits.inodes";
+  }
   const bool told = std::ranges::any_of(
       report_.denials, [&](const Denial& d) { return d.what == "limit" && d.detail.starts_with(limit + ":"); });
   if (!limit.empty() && !told) deny_by_limit(limit, report_.outcome.message, 1);

@@ -111,8 +111,9 @@ void Run::settle_outcome() {
     settle(OutcomeKind::kDisk, fmt::format("the guest wrote a file larger than {}", to_text(plan_.limits.disk)));
   }
   if (!cause_set_ && ending.bad && scratch_full_) {
-    settle(OutcomeKind::kDisk, fmt::format("the guest failed with its {} of disk or {} inodes used up",
-                                           to_text(plan_.limits.disk), plan_.limits.inodes));
+    settle(OutcomeKind::kDisk,
+           inodes_used_up_ ? fmt::format("the guest failed with its {} inodes used up", plan_.limits.inodes)
+                           : fmt::format("the guest failed with its {} of disk used up", to_text(plan_.limits.disk)));
   }
   if (!cause_set_ && ending.bad && counted.forks_refused > 0) {
     settle(OutcomeKind::kPids, fmt::format("the guest failed after {} forks were refused at {} processes",

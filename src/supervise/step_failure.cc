@@ -38,6 +38,7 @@ void explain_copy(Error& e, const Step& failed, int error) {
   e.hint = error == ENOSPC   ? "raise limits.disk and limits.inodes: what is copied in needs room, too"
            : error == EEXIST ? "something has that name already: put it elsewhere"
            : error == ELOOP  ? "a symbolic link is in the way: name the real path"
+           : error == EINVAL ? fmt::format("{} is neither a regular file nor a directory", source)
                              : fmt::format("check that {} exists and that this user may read all of it", source);
 }
 

@@ -81,6 +81,8 @@ for i in range(2000):
         done, report = self.guest("for i in range(400): open(f'n{i}', 'w').close()", "--inodes", "300")
         self.ended_by_disk(done, report)
         self.assertIn(b"more than 300 files", done.stderr)
+        self.assertIn(b"--inodes", done.stderr)
+        self.assertNotIn(b"--disk", done.stderr)
         for name in os.listdir(self.grant):
             os.remove(os.path.join(self.grant, name))
         self.passes(*self.guest("for i in range(200): open(f'n{i}', 'w').close()", "--inodes", "300"))

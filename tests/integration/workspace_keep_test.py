@@ -46,10 +46,23 @@ class Kept(WorkspaceCase):
             with self.subTest(mode=mode):
                 os.chmod(self.tool, 0o6755)
                 shown = self.propose(mode, None)
-                self.assertIn(b"set-id bits are dropped", shown)
+                self.assertIn(b"set-id bits or capabilities are dropped", shown)
                 self.assertIn(b"extended attributes dropped", shown)
                 self.assertEqual(self.cloche("apply", "last").returncode, 0)
                 self.assertEqual((self.bits(), self.note("tool"), self.note("fresh")), (0, None, None))
+
+    def test_R4_capabilities_that_are_dropped_are_marked(self):
+        if os.geteuid() != 0:
+            return  # giving capabilities to a file takes root
+        os.chmod(self.tool, 0o755)
+        # Version 2 of struct vfs_cap_data: effective CAP_NET_BIND_SERVICE.
+        os.setxattr(self.tool, "security.capability", bytes.fromhex("0100000200040000" + "00" * 12))
+        # On an overlay such a file cannot be changed at all.
+        self.assertNotEqual(self.work("overlay", "--", "sh", "-c", "echo more >> tool").returncode, 0)
+        self.assertEqual(self.work("copy", "--", "sh", "-c", "echo more >> tool").returncode, 0)
+        self.assertIn(b"capabilities are dropped", self.cloche("diff", "last").stdout)
+        self.assertEqual(self.cloche("apply", "last").returncode, 0)
+        self.assertNotIn("security.capability", os.listxattr(self.tool))
 
     def test_R4_one_word_is_not_enough(self):
         shown = self.propose("overlay", ["setid", "xattrs"])

@@ -226,6 +226,8 @@ class Limits(WorkspaceCase):
                 done, report = self.report_of(mode, "--inodes", "300", "--", "sh", "-c", script)
                 self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
                 self.assertLess(report["workspaces"][0]["added"], 320)
+                self.assertIn(b"--inodes", done.stderr)
+                self.assertNotIn(b"--disk", done.stderr)
 
 
 class Crash(WorkspaceCase):

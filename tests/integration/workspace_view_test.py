@@ -16,6 +16,27 @@ class Selected(WorkspaceCase):
             self.assertIn(b"empty", done.stderr)
         self.assertEqual(self.cloche("apply", "last", ".").returncode, 0)
 
+    def test_X6_a_leading_dot_and_a_slash_at_the_end_are_no_part_of_a_path(self):
+        self.assertEqual(self.work("auto", "--", "sh", "-c", "echo new > text; echo x > folder/new").returncode, 0)
+        for path, name in (("./text", b"text\n"), ("folder/", b"folder/new\n"), ("./folder/.", b"folder/new\n")):
+            self.assertEqual(self.cloche("diff", "--name-only", "last", path).stdout, name)
+            self.assertEqual(self.cloche("apply", "--dry-run", "last", path).returncode, 0)
+
+    def test_X6_a_merge_that_failed_is_not_advised_again(self):
+        self.assertEqual(self.work("auto", "--", "sh", "-c", "echo guest > text").returncode, 0)
+        self.path("tree/text", "host\n")
+        self.assertIn(b"--three-way merges", self.cloche("apply", "last").stderr)
+        failed = self.cloche("apply", "--three-way", "last")
+        self.assertEqual(failed.returncode, 1)
+        self.assertNotIn(b"--three-way", failed.stderr)
+        self.assertIn(b"--markers", failed.stderr)
+
+    def test_what_can_be_neither_put_nor_read_is_told_as_that(self):
+        os.mkfifo(self.path("pipe"), 0o644)
+        done = self.cloche("run", "--put", self.path("pipe") + ":in", "--", "true")
+        self.assertEqual(done.returncode, 126, done.stderr)
+        self.assertIn(b"neither a regular file nor a directory", done.stderr)
+
 
 class Shown(WorkspaceCase):
     def test_X6_a_file_in_place_of_a_link_or_a_directory_is_shown_with_its_text_and_mode(self):
