@@ -1,5 +1,6 @@
-// Whether a set-uid program of the system gets its owner's rights. The loader prints what LD_SHOW_AUXV asks for in every
-// program but one that has more rights than its caller: silence is the breach. "--version" is all that is asked of it.
+// Whether a set-uid program of the system gets its owner's rights. The loader prints what LD_SHOW_AUXV asks for in
+// every program but one that has more rights than its caller: silence is the breach. "--version" is all that is asked
+// of it.
 #ifndef CLOCHE_ATTACKS_SET_UID_H
 #define CLOCHE_ATTACKS_SET_UID_H
 

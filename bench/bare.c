@@ -109,8 +109,7 @@ static void build_root(void) {
 // would take it ten times as long.
 static void split(struct sock_filter* filter, int begin, int end, unsigned low, unsigned high) {
   if (end - begin < 3) {
-    for (int i = begin; i < end; ++i)
-      filter[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    for (int i = begin; i < end; ++i) filter[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     return;
   }
   const int half = begin + 1 + (end - begin - 1) / 2;

@@ -53,8 +53,8 @@ std::vector<std::string> facts_of(const ShownEntry& shown) {
     if (const FileKind kind = kind_after(entry); kind == FileKind::kRegular || kind == FileKind::kDirectory) {
       facts.push_back(fmt::format("mode {}", mode_text(entry.after->mode)));
     }
-  } else if (old.before && entry.after && old.before->mode != entry.after->mode && kind_after(entry) != FileKind::kSymlink &&
-      old.before->kind != FileKind::kSymlink) {
+  } else if (old.before && entry.after && old.before->mode != entry.after->mode &&
+             kind_after(entry) != FileKind::kSymlink && old.before->kind != FileKind::kSymlink) {
     facts.push_back(fmt::format("mode {} → {}", mode_text(old.before->mode), mode_text(entry.after->mode)));
   } else if (!old.before && entry.after && (entry.after->mode & 0111) != 0 && entry.after->kind == FileKind::kRegular) {
     facts.push_back(fmt::format("mode {}", mode_text(entry.after->mode)));
@@ -155,7 +155,8 @@ std::vector<std::string> marks_of(const ShownEntry& shown) {
   } else if (entry.has(files::kAttributes)) {
     marks.emplace_back("extended attributes dropped");
   }
-  if (entry.has(files::kHostPrivileges)) marks.emplace_back("the host's set-id bits or capabilities are dropped without --keep setid");
+  if (entry.has(files::kHostPrivileges))
+    marks.emplace_back("the host's set-id bits or capabilities are dropped without --keep setid");
   return marks;
 }
 

@@ -60,7 +60,7 @@ std::string join(const std::string& folder, const std::string& name) {
 struct GuestThing {
   std::string name;
   std::string path;
-  struct stat st {};
+  struct stat st{};
   bool touched = true;
 };
 
@@ -153,7 +153,7 @@ Status Capture::enter(const Below& next) {
   frame.obstacle = obstacle_;
   if (!top) path_ = join(path_, next.name);
   if (obstacle_ == Obstacle::kNone) obstacle_ = next.obstacle;
-  struct stat st {};
+  struct stat st{};
   if (::fstat(here_.get(), &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
   frame.device = st.st_dev;
   frame.inode = st.st_ino;
@@ -187,7 +187,7 @@ Result<bool> Capture::is_hosts_doing(int host, const GuestThing& thing) const {
   if (host < 0) return false;
   CLOCHE_TRY_ASSIGN(const std::optional<HostThing> before, host_.look(host, thing.name, thing.path));
   if (before) return before->changed;
-  struct stat st {};
+  struct stat st{};
   return ::fstat(host, &st) != 0 || later(st.st_ctim, view_.started);
 }
 
@@ -197,7 +197,7 @@ Status Capture::leave() {
   frames_.pop_back();
   if (frames_.empty()) return {};
   here_ = Fd(::openat(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat st {};
+  struct stat st{};
   if (!here_.valid() || ::fstat(here_.get(), &st) != 0) {
     return fail_errno(errno, "read the workspace", "the way back could not be opened");
   }

@@ -1,5 +1,5 @@
-// Reading the host's own directory while somebody may be writing to it: nothing is followed, mounts are crossed only where
-// the guest saw what lies behind them, too, and what cannot be read is said and not guessed.
+// Reading the host's own directory while somebody may be writing to it: nothing is followed, mounts are crossed only
+// where the guest saw what lies behind them, too, and what cannot be read is said and not guessed.
 #pragma once
 
 #include <sys/stat.h>

@@ -194,8 +194,8 @@ void tell_of_some(Rule& rule, std::int8_t argument, std::initializer_list<std::u
   }
 }
 
-// From which level on it is told of. Threads have numbers of the whole host where the cell has none of its own, and then
-// the filter cannot know whose they are.
+// From which level on it is told of. Threads have numbers of the whole host where the cell has none of its own, and
+// then the filter cannot know whose they are.
 Watch level_of(const WatchedCall& call, const Telling& telling) {
   return telling.own_processes && call.use == Use::kSignal ? Watch::kCalls : call.from;
 }
@@ -249,7 +249,8 @@ std::vector<Rule> watched(std::vector<Rule> rules, const Telling& telling) {
     if (telling.level >= level_of(*call, telling)) tell_of(rule, *call, telling);
     // The kernel gives out the lowest number that is free: with the last one in use the next may be refused, and that
     // is where nobody could tell of it.
-    if (call->descriptor != kNoArgument && telling.files != 0) tell_of_some(rule, call->descriptor, {telling.files - 1});
+    if (call->descriptor != kNoArgument && telling.files != 0)
+      tell_of_some(rule, call->descriptor, {telling.files - 1});
   }
   return rules;
 }

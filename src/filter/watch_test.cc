@@ -200,7 +200,8 @@ TEST(FilterWatch, AGuestToBeCanSayThatItIsReadyBeforeAnybodyListens) {
 
 TEST(FilterWatch, X4_ThreadsOfOthersAreToldAndThoseOfTheCellCostNothing) {
   const Telling own{.level = Watch::kCalls, .own_processes = true};
-  for (const std::string_view name : {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"}) {
+  for (const std::string_view name :
+       {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"}) {
     EXPECT_FALSE(tells(own, name, {kOwnNumbers - 1, SIGUSR1, SIGUSR1})) << name;
     EXPECT_TRUE(tells(own, name, {kOwnNumbers, SIGUSR1, SIGUSR1})) << name;
     EXPECT_TRUE(tells(own, name, {0xffffffff, SIGUSR1, SIGUSR1})) << name;

@@ -39,8 +39,8 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, E
 // Both ways, until both are over; `early` goes to the server first.
 Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early = {});
 
-// `from` has more for a side that takes no more: it is read and forgotten, so that nobody waits, as long as the other way
-// gets on; then both end.
+// `from` has more for a side that takes no more: it is read and forgotten, so that nobody waits, as long as the other
+// way gets on; then both end.
 Task<void> outlast(Shared& shared, Flow& flow, Stream& from, Stream& to);
 // Ends both by a reset, once what `to` was sent has arrived.
 Task<void> cut_both(Shared& shared, Stream& from, Stream& to);

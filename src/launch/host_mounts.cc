@@ -37,7 +37,7 @@ Result<std::vector<Fd>> clone_host_mounts(const std::vector<HostMount>& mounts, 
   for (const HostMount& mount : mounts) {
     const std::string step = "grant " + mount.path;
     CLOCHE_TRY_ASSIGN(Fd place, sys::open_without_symlinks(mount.path));
-    struct stat st {};
+    struct stat st{};
     if (::fstat(place.get(), &st) != 0) return fail_errno(errno, step, "the granted path cannot be inspected");
     int tree =
         static_cast<int>(::syscall(kSysOpenTree, place.get(), "", kClone | O_CLOEXEC | kAtRecursive | AT_EMPTY_PATH));
@@ -69,7 +69,7 @@ bool maps_owners(const std::string& path) {
 
 bool surely_maps_owners(const std::string& path) {
   constexpr long kExt4 = 0xef53, kXfs = 0x58465342, kBtrfs = 0x9123683e, kTmpfs = 0x01021994;
-  struct statfs fs {};
+  struct statfs fs{};
   if (::statfs(path.c_str(), &fs) != 0) return false;
   const auto type = static_cast<long>(fs.f_type);
   return type == kExt4 || type == kXfs || type == kBtrfs || type == kTmpfs;

@@ -212,14 +212,8 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add(plan, {.kind = StepKind::kIdentity, .serves = Guarantee::kIdentity, .x = plan.inside_uid, .y = plan.inside_gid});
   add(plan, {.kind = StepKind::kParentDeath, .serves = Guarantee::kEngineDeath});
   // Counted up the chain of namespaces: without a cap of its own a guest would use up the caller's.
-  add(plan, {.kind = StepKind::kSysctl,
-             .serves = Guarantee::kOpenFiles,
-             .a = wire::kMostInotifyInstances,
-             .b = "16"});
-  add(plan, {.kind = StepKind::kSysctl,
-             .serves = Guarantee::kOpenFiles,
-             .a = wire::kMostInotifyWatches,
-             .b = "8192"});
+  add(plan, {.kind = StepKind::kSysctl, .serves = Guarantee::kOpenFiles, .a = wire::kMostInotifyInstances, .b = "16"});
+  add(plan, {.kind = StepKind::kSysctl, .serves = Guarantee::kOpenFiles, .a = wire::kMostInotifyWatches, .b = "8192"});
   add(plan, {.kind = StepKind::kHostname, .serves = Guarantee::kHostname, .a = "cell"});
   // The scratch goes aside first: what is attached later lies on top, and only what lies below the new root leaves with
   // the old one.

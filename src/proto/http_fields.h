@@ -48,7 +48,8 @@ struct HttpFields {
 };
 
 // One header line: "name:value", nothing folded. Errors have the status of a bad request.
-// Errors name the header or, for answers, do not: a server may have put anything there, a secret that it was sent among it.
+// Errors name the header or, for answers, do not: a server may have put anything there, a secret that it was sent among
+// it.
 enum class HttpNaming : std::uint8_t { kNamed, kUnnamed };
 std::optional<HttpError> add_field(HttpFields& fields, std::string_view line, HttpNaming naming);
 

@@ -301,7 +301,8 @@ TEST(HttpRequestParser, RenderedHeadsReadBackAsTheSame) {
 
 // A server may answer with what it was sent, a secret among it, and errors go to the guest and into the report.
 TEST(HttpResponseParser, X9_ErrorsRepeatNothingOfTheAnswer) {
-  for (const char* line : {"bad sk-live-value: x", "sk-live-value: a\x01", "Content_Length-sk-live-value\x7f: 1", "sk-live-value"}) {
+  for (const char* line :
+       {"bad sk-live-value: x", "sk-live-value: a\x01", "Content_Length-sk-live-value\x7f: 1", "sk-live-value"}) {
     HttpResponseParser parser(HttpAsked::kOther);
     ASSERT_EQ(parser.parse("HTTP/1.1 200 OK\r\n" + std::string(line) + "\r\n\r\n"), HttpHeadState::kError) << line;
     EXPECT_EQ(parser.error().text.find("sk-live-value"), std::string::npos) << parser.error().text;

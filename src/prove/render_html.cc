@@ -89,7 +89,8 @@ void put_matrix(Page& page, const Proof& proof) {
   page.put(
       "<p class=\"small\"><b>held</b>: the attack was stopped. <b>breached</b>: it got through; the evidence is beside "
       "it. <b>could not be tried</b>: nothing is known, which counts as a failure. <b>not promised</b>: this tier "
-      "says itself that it does not stop this, and why. <b>left out</b>: it needs a grant that is not in the policy.</p>");
+      "says itself that it does not stop this, and why. <b>left out</b>: it needs a grant that is not in the "
+      "policy.</p>");
 }
 
 void put_attacks(Page& page, const Proof& proof) {

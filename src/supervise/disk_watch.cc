@@ -47,8 +47,8 @@ void DiskWatch::open_scratch(pid_t guest) {
   for (const char* place : {"/work", "/tmp", "/home/guest", "/dev/shm"}) {
     const std::string path = fmt::format("/proc/{}/root{}", guest, place);
     Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    struct stat st {};
-    struct statfs fs {};
+    struct stat st{};
+    struct statfs fs{};
     if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || ::fstatfs(fd.get(), &fs) != 0) continue;
     if (fs.f_type == TMPFS_MAGIC && known.insert(st.st_dev).second) scratch_.push_back(std::move(fd));
   }
@@ -57,7 +57,7 @@ void DiskWatch::open_scratch(pid_t guest) {
 Amount DiskWatch::scratch_used() const {
   Amount out;
   for (const Fd& place : scratch_) {
-    struct statfs fs {};
+    struct statfs fs{};
     if (::fstatfs(place.get(), &fs) != 0) continue;
     out.bytes += (fs.f_blocks - fs.f_bfree) * static_cast<std::uint64_t>(fs.f_bsize);
     out.files += fs.f_files - fs.f_ffree;
@@ -68,7 +68,7 @@ Amount DiskWatch::scratch_used() const {
 std::vector<DiskWatch::Room> DiskWatch::rooms() const {
   std::vector<Room> out;
   for (const Fd& root : meter_.roots()) {
-    struct statfs fs {};
+    struct statfs fs{};
     // A file system that keeps no count of files never runs out of them.
     if (::fstatfs(root.get(), &fs) != 0) {
       out.push_back({~0ULL, ~0ULL});

@@ -224,9 +224,8 @@ void WayOut::keep_connection(const Connection& connection) {
   }
   // Refusals are cheap to make: the same ones are one, and all of them leave room for the others.
   add(record_.denied_total, connection.count);
-  const auto [known, fresh] =
-      refused_.try_emplace({connection.via, connection.port, connection.name, connection.address, connection.reason},
-                           kept.size());
+  const auto [known, fresh] = refused_.try_emplace(
+      {connection.via, connection.port, connection.name, connection.address, connection.reason}, kept.size());
   if (!fresh) {
     Connection& first = kept[known->second];
     add(first.count, connection.count);

@@ -61,25 +61,11 @@ TEST(ProtectedNames, WhatRunsByItselfIsProtectedAtAnyDepth) {
 }
 
 TEST(ProtectedNames, WhatEditorsAndToolsRunWhenTheyOpenADirectoryIsProtected) {
-  for (const char* path : {".zed/tasks.json",
-                           ".fleet/run.json",
-                           "project.code-workspace",
-                           "project.sublime-project",
-                           ".devcontainer/devcontainer.json",
-                           ".devcontainer.json",
-                           ".vim/plugin/x.vim",
-                           "_vimrc",
-                           ".config/nvim/init.lua",
-                           ".gitconfig",
-                           ".config/git/config",
-                           ".hg/hgrc",
-                           ".gdbinit",
-                           ".husky/pre-commit",
-                           ".direnvrc",
-                           ".config/direnv/direnvrc",
-                           ".xprofile",
-                           ".xinitrc",
-                           ".xsession"}) {
+  for (const char* path :
+       {".zed/tasks.json", ".fleet/run.json", "project.code-workspace", "project.sublime-project",
+        ".devcontainer/devcontainer.json", ".devcontainer.json", ".vim/plugin/x.vim", "_vimrc", ".config/nvim/init.lua",
+        ".gitconfig", ".config/git/config", ".hg/hgrc", ".gdbinit", ".husky/pre-commit", ".direnvrc",
+        ".config/direnv/direnvrc", ".xprofile", ".xinitrc", ".xsession"}) {
     EXPECT_TRUE(is_protected(path)) << path;
     EXPECT_TRUE(is_protected("deep/below/" + std::string(path))) << path;
   }

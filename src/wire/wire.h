@@ -14,8 +14,8 @@ namespace cloche::wire {
 
 inline constexpr uint32_t kMagic = 0x33484c43;  // "CLH3"
 inline constexpr int kControlFd = 3;
-// Of what a guest-to-be sends. Nobody else has a use for MSG_DONTROUTE and MSG_CONFIRM on such a socket, so a filter that
-// tells of messages can let these through before anybody listens. With MSG_NOSIGNAL.
+// Of what a guest-to-be sends. Nobody else has a use for MSG_DONTROUTE and MSG_CONFIRM on such a socket, so a filter
+// that tells of messages can let these through before anybody listens. With MSG_NOSIGNAL.
 inline constexpr int kSendFlags = 0x4 | 0x800 | 0x4000;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
 inline constexpr uint32_t kMaxFds = 4200;  // spec, stdio, detached mounts
