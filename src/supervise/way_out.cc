@@ -224,17 +224,16 @@ void WayOut::keep_connection(const Connection& connection) {
   }
   // Refusals are cheap to make: the same ones are one, and all of them leave room for the others.
   add(record_.denied_total, connection.count);
-  const auto [known, fresh] = refused_.try_emplace(
-      {connection.via, connection.port, connection.name, connection.address, connection.reason}, kept.size());
-  if (!fresh) {
+  const std::tuple<Via, std::uint16_t, std::string_view, std::string_view, std::string_view> what{
+      connection.via, connection.port, connection.name, connection.address, connection.reason};
+  if (const auto known = refused_.find(what); known != refused_.end()) {
     Connection& first = kept[known->second];
     add(first.count, connection.count);
     add(first.bytes_in, connection.bytes_in);
     add(first.bytes_out, connection.bytes_out);
-  } else if (refused_.size() <= kMaxReportedConnections / 2 && kept.size() < kMaxReportedConnections) {
+  } else if (refused_.size() < kMaxReportedConnections / 2 && kept.size() < kMaxReportedConnections) {
+    refused_.emplace(what, kept.size());
     kept.push_back(connection);
-  } else {
-    refused_.erase(known);
   }
 }
 

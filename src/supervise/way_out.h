@@ -108,7 +108,7 @@ class WayOut {
   std::uint64_t serial_ = 0;
   NetworkUse record_;
   using Refusal = std::tuple<Via, std::uint16_t, std::string, std::string, std::string>;  // port, name, address, reason
-  std::map<Refusal, std::size_t> refused_;  // where they are in the record
+  std::map<Refusal, std::size_t, std::less<>> refused_;  // where they are in the record
   std::vector<Connection> open_;
   Clock::time_point served_ = Clock::now();
   Poller::Watch watch_;
