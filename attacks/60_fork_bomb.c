@@ -1,8 +1,7 @@
 // 60, second half: the process limit holds and fork fails with EAGAIN. Run with --pids 32; tries 200.
 //
 // attack: A fork-bomb | options: --pids 32 | alone | makes 200 processes under a limit of 32
-#include <sys/resource.h>
-
+#include "room.h"
 #include "victim.h"
 
 int main(void) {
@@ -32,12 +31,7 @@ int main(void) {
   for (int i = 0; i < count; ++i) kill(children[i], SIGKILL);
   for (int i = 0; i < count; ++i) waitpid(children[i], NULL, 0);
   if (count >= kMost) BREACH("%d processes could be made\n", count);
-  // Where the kernel counts all processes of a user, the limit stands above those that he had; some may be gone by now.
-  // Where a group counts, it stands 16 above the group's.
-  struct rlimit tasks;
-  getrlimit(RLIMIT_NPROC, &tasks);
-  int most = tasks.rlim_cur > 33 && tasks.rlim_cur != 48 && tasks.rlim_cur < kMost ? (int)tasks.rlim_cur - 1 : 32;
-  if (count > most) BREACH("%d processes fit into a limit of 32\n", count);
+  if (count > most_tasks(32, kMost)) BREACH("%d processes fit into a limit of 32\n", count);
   if (error != EAGAIN) BREACH("fork failed with %s, not EAGAIN\n", strerror(error));
   HELD();
 }
