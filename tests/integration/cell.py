@@ -64,7 +64,8 @@ class CellCase(unittest.TestCase):
         more.setdefault("stdin", subprocess.DEVNULL if "input" not in more else None)
         if more["stdin"] is None:
             del more["stdin"]
-        return subprocess.run([CLOCHE, *words], capture_output=True, timeout=TIMEOUT, check=False, **more)
+        more.setdefault("timeout", TIMEOUT)
+        return subprocess.run([CLOCHE, *words], capture_output=True, check=False, **more)
 
     def run_report(self, *words, **more):
         """Runs with --report; returns the process and the report."""
