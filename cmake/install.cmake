@@ -48,7 +48,7 @@ function(cloche_program name room folder)
     endif()
   endif()
   # The linker writes its file page by page, and so it lies in memory. A copy lies there in large pieces, which the kernel
-  # maps and unmaps at once: every run is 4 to 5 in 100 shorter. What is installed is a copy anyway.
+  # maps and unmaps at once (docs/performance.md). What is installed is a copy anyway.
   add_custom_command(TARGET ${name} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.copy
     COMMAND ${CMAKE_COMMAND} -E rename $<TARGET_FILE:${name}>.copy $<TARGET_FILE:${name}>)
