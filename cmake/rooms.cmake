@@ -33,7 +33,7 @@ function(cloche_gtest target label)
     add_dependencies(${target} cloche-init)
   endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS ${label} TIMEOUT 120)
+                       PROPERTIES LABELS ${label} TIMEOUT 300)
 endfunction()
 
 function(cloche_room name)

@@ -9,7 +9,7 @@ import time
 import unittest
 
 CLOCHE = os.environ["CLOCHE_UNDER_TEST"]
-TIMEOUT = 40
+TIMEOUT = 120  # only against hanging for ever: a busy machine is slow
 
 _probe = subprocess.run([CLOCHE, "doctor", "--json"], capture_output=True, text=True, timeout=TIMEOUT, check=False)
 HOST = json.loads(_probe.stdout)["host"]

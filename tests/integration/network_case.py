@@ -100,7 +100,7 @@ class NetworkCase(CellCase):
 
     def guest(self, code, allow, deny=(), more=()):
         """Runs attempts in Python. Returns what each came to, and the report."""
-        done, report = self.run_report("--wall", "30s", *self.rules(allow, deny), *more, "--", "/usr/bin/python3", "-c",
+        done, report = self.run_report("--wall", "90s", *self.rules(allow, deny), *more, "--", "/usr/bin/python3", "-c",
                                        PRELUDE + code + END)
         self.assertEqual(report["outcome"]["kind"], "exited", report["outcome"])
         self.assertEqual(done.returncode, 0, done.stderr.decode())
@@ -109,7 +109,7 @@ class NetworkCase(CellCase):
 
     def begin(self, code, *words):
         """A guest that prints a line when it is ready and waits for the end of its stdin."""
-        process = self.start("--wall", "35s", "-i", "--report", self.path("report.json"), "--events", self.path("events"),
+        process = self.start("--wall", "100s", "-i", "--report", self.path("report.json"), "--events", self.path("events"),
                              *words, "--", "/usr/bin/python3", "-u", "-c", PRELUDE + code)
         line = process.stdout.readline()
         self.assertTrue(line, "the guest ended")
