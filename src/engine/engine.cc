@@ -46,6 +46,10 @@ WorkspaceFacts look_at(const HostFacts& host, const std::string& path, Overlay o
 void complete_facts(HostFacts& host, const Policy& policy, const std::string& home) {
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
+  const bool may_be_weaker = policy.limits.mode == LimitsMode::kBestEffort;
+  if (may_be_weaker && host.is_root && policy.workspace.scratch == WorkspaceScratch::kDisk) {
+    host.disk_images = can_make_disk_images();
+  }
   if (policy.backend == BackendChoice::kBwrap) host.proc_entries = list_proc();
   for (const std::string& path : expand_home(policy.workspace.path, home)) {
     const Overlay overlay = policy.workspace.mode == WorkspaceMode::kCopy ? Overlay::kUnwanted : Overlay::kWanted;
@@ -172,6 +176,7 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
   };
   wiring.on_scratch = [&](RunWiring::Remains remains) {
     left.scratch = std::move(remains.scratch);
+    left.image = std::move(remains.image);
     left.disk = std::move(remains.disk);
     left.copied = file_time(remains.copied_at);
   };

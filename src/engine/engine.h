@@ -54,6 +54,7 @@ HeadStart begin_early(const KeeperUse& keeper);
 // What a guest wrote, after its end.
 struct Leftovers {
   Fd scratch;
+  DiskImage image;        // the scratch, if that lies on the disk; ends with it
   WorkDirectory disk;     // in which the changes to workspaces lie, if not in the scratch
   std::vector<Fd> roots;  // the workspaces on the host, in the order of the plan
   timespec started{};     // before the first process; the guest began in a later tick of the clock of files

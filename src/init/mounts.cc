@@ -254,15 +254,24 @@ int clone_scratch(const Cell& cell, const char* name) {
   return open_tree(cell.scratch_fd, name, kOpenTreeClone | kOpenTreeCloexec);
 }
 
+// One of the engine's, or -errno.
+int take_mount(Cell& cell, uint64_t index) {
+  if (index >= cell.fd_count || cell.fds[index] < 0) return -EBADF;
+  int out = cell.fds[index];
+  cell.fds[index] = -1;
+  return out;
+}
+
 // Since 6.15 a part of a mount that is attached nowhere can be cloned; before that it must hang somewhere first, which
 // costs an unmount, and each unmount waits for a grace period. So the first directory is tried at once.
 int make_scratch(Cell& cell, const wire::Step& step) {
-  int mount_fd = make_tmpfs(step.x, step.y, 0);
+  int mount_fd = step.z != 0 ? take_mount(cell, step.z) : make_tmpfs(step.x, step.y, 0);
   if (mount_fd < 0) return -mount_fd;
   cell.scratch_fd = mount_fd;
   if (int error = note_device(mount_fd, cell.scratch_device); error != 0) return error;
   if (mkdirat(mount_fd, kFirstScratchDir, 0755) != 0) return errno;
-  cell.first_scratch_tree = clone_scratch(cell, kFirstScratchDir);
+  // What the engine mounted is not ours until it hangs in our namespace.
+  cell.first_scratch_tree = step.z != 0 ? -1 : clone_scratch(cell, kFirstScratchDir);
   if (cell.first_scratch_tree >= 0) return 0;
   cell.scratch_attached = true;
   return attach_aside(mount_fd);
@@ -274,13 +283,11 @@ int take_disk(Cell& cell, const wire::Step& step) {
   int tree = -1;
   if (step.y == 0) {
     tree = open_source(cell.spec.text(step.b), wire::kNoSymlinks);
-  } else if (step.y < cell.fd_count) {
-    tree = cell.fds[step.y];
-    cell.fds[step.y] = -1;
+    if (tree < 0) return errno;
   } else {
-    errno = EBADF;
+    tree = take_mount(cell, step.y);
+    if (tree < 0) return -tree;
   }
-  if (tree < 0) return errno;
   MountAttr attr;
   attr.set = kAttrNoSuid | kAttrNoDev;
   attr.propagation = kPropagationPrivate;
@@ -404,10 +411,8 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
     case StepKind::kBind:
       return bind(cell, step);
     case StepKind::kBindFd: {
-      uint64_t index = 1 + step.y;
-      if (index >= cell.fd_count) return EBADF;
-      int tree = cell.fds[index];
-      cell.fds[index] = -1;
+      int tree = take_mount(cell, 1 + step.y);
+      if (tree < 0) return -tree;
       return place(cell, tree, cell.spec.text(step.a), step.x, kUnknown);
     }
     case StepKind::kScratchDir:

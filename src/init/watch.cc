@@ -18,6 +18,7 @@ namespace cloche::init {
 namespace {
 
 constexpr long kTmpfsMagic = 0x01021994;
+constexpr long kExt4Magic = 0xef53;
 constexpr int kMaxTree = 16384;
 int g_pid[kMaxTree];
 int g_parent[kMaxTree];
@@ -133,6 +134,21 @@ uint64_t microseconds(const struct timeval& t) {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000 + static_cast<uint64_t>(t.tv_usec);
 }
 
+// ext4 refuses a large write as a whole, so some room may be left: it is full where there is none for the largest
+// piece.
+uint32_t how_full() {
+  constexpr uint64_t kLargestPiece = 512;  // blocks
+  struct statfs scratch;
+  if (statfs("/work", &scratch) != 0) return 0;
+  uint64_t least = 0;
+  if (scratch.f_type == kExt4Magic) {
+    least = scratch.f_blocks / 8 < kLargestPiece ? scratch.f_blocks / 8 : kLargestPiece;
+  } else if (scratch.f_type != kTmpfsMagic) {
+    return 0;
+  }
+  if (scratch.f_bavail <= least) return wire::kScratchFull;
+  return scratch.f_ffree == 0 ? wire::kScratchFull | wire::kInodesUsedUp : 0;
+}
 void tell_exit(int status) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -143,11 +159,7 @@ void tell_exit(int status) {
   message.stamp = now();
   message.started = g_started;
   if (g_alone) message.probe |= wire::kAlone;
-  struct statfs scratch;
-  if (statfs("/work", &scratch) == 0 && scratch.f_type == kTmpfsMagic &&
-      (scratch.f_bavail == 0 || scratch.f_ffree == 0)) {
-    message.probe |= wire::kScratchFull | (scratch.f_bavail == 0 ? 0u : wire::kInodesUsedUp);
-  }
+  message.probe |= how_full();
   message.cpu_user_us = microseconds(usage.ru_utime);
   message.cpu_system_us = microseconds(usage.ru_stime);
   message.max_rss_kib = static_cast<uint64_t>(usage.ru_maxrss);

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "launch/cgroup.h"
+#include "launch/disk_image.h"
 #include "launch/janitor.h"
 #include "launch/spawn.h"
 #include "plan/plan.h"
@@ -75,6 +76,7 @@ struct Cell {
   CgroupLeaf cgroup;
   CgroupLeaf::Doors doors;  // release with the process's memory
   WorkDirectory work;
+  DiskImage image;                // behind the scratch, where that is no memory
   WorkDirectory disk;             // what takes the changes to workspaces, where that is no memory
   std::vector<std::string> argv;  // in place of the plan's, which several runs may share
   std::vector<Fd> grants;         // bwrap: the places that were checked, in the order of plan.grants

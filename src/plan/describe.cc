@@ -103,7 +103,8 @@ std::string describe(const Step& step) {
     case StepKind::kNewRoot:
       return fmt::format("new root: tmpfs of {} bytes, {} inodes", step.x, step.y);
     case StepKind::kScratch:
-      return fmt::format("scratch: tmpfs of {} bytes, {} inodes", step.x, step.y);
+      return fmt::format("scratch: {} of {} bytes, {} inodes", step.z != 0 ? "an ext4 of its own on the disk" : "tmpfs",
+                         step.x, step.y);
     case StepKind::kDir:
       return fmt::format("directory /{}", step.a);
     case StepKind::kSymlink:

@@ -94,6 +94,7 @@ struct HostFacts {
   std::optional<std::string> init;  // path of cloche-init
   bool usr_merged = true;           // /bin, /lib, ... are symlinks into /usr
   CgroupFacts cgroup;
+  bool disk_images = true;  // root can make and mount a file system in a file; asked where a weaker limit would do
   std::vector<WorkspaceFacts> workspaces;  // of the policy's; looked at for each run
   std::vector<SocketFacts> sockets;        // the same
   bool operator==(const HostFacts&) const = default;

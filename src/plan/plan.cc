@@ -99,8 +99,11 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     }
     if (g == Guarantee::kWorkspace && std::ranges::any_of(plan.workspaces, &Workspace::copied)) {
       line.mechanism = plan.disk_scratch.empty() ? "a copy in the scratch" : "a copy on the disk";
-    } else if (g == Guarantee::kWorkspace && !plan.disk_scratch.empty()) {
+    } else if (g == Guarantee::kWorkspace && !(plan.disk_scratch.empty() && plan.own_disk.empty())) {
       line.mechanism = "overlayfs, changes on the disk";
+    }
+    if (g == Guarantee::kDisk && !plan.own_disk.empty()) {
+      line.mechanism = "file system of its own in a file on the disk, with size and inode cap";
     }
     if (g == Guarantee::kNetwork && plan.gateway && plan.gateway->proxy_port != 0) {
       const std::size_t rules = plan.gateway->allow.size();

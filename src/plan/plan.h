@@ -106,8 +106,9 @@ struct Plan {
   std::vector<std::string> grants;     // host paths; none may lead through a symbolic link
   std::vector<HostMount> host_mounts;  // index = y of kBindFd
   std::vector<Workspace> workspaces;
-  std::vector<Kept> keep;      // what a proposal may keep of a file beside content and mode
-  std::string disk_scratch;    // a directory of the host for what takes their changes; empty: the scratch does
+  std::vector<Kept> keep;    // what a proposal may keep of a file beside content and mode
+  std::string own_disk;      // a directory of the host: the scratch is a file system in a file there; empty: in memory
+  std::string disk_scratch;  // a directory of the host for what takes their changes; empty: the scratch does
   bool keeps_scratch = false;  // the engine gets the scratch, to read it when the guest is gone
   Bytes scratch_bytes{0};      // limits.disk, and what is copied in
   std::uint64_t scratch_inodes = 0;

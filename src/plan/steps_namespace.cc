@@ -221,6 +221,7 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
              .serves = Guarantee::kDisk,
              .x = plan.scratch_bytes.count,
              .y = plan.scratch_inodes});
+  const std::size_t scratch = plan.steps.size() - 1;
   const std::size_t sockets = plan.gateway ? plan.gateway->sockets.size() : 0;
   add_disk_scratch(plan);
   add(plan, {.kind = StepKind::kNewRoot,
@@ -236,6 +237,8 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   if (context.request.script) add_file(plan, "cell/" + context.request.script->name, context.request.script->text);
   add_grants(plan, context);
   add_puts(plan, context);
+  // Behind all that the engine clones.
+  if (!plan.own_disk.empty()) plan.steps[scratch].z = plan.host_mounts.size() + 1;
   add_gateway_sockets(plan);
   add(plan, {.kind = StepKind::kPivot, .serves = Guarantee::kFileSystem});
   add(plan, {.kind = StepKind::kRootReadOnly, .serves = Guarantee::kFileSystem});

@@ -67,6 +67,22 @@ std::string disk_place(const Request& request) {
   return (request.run_directory.empty() ? "/RUN" : request.run_directory) + "/scratch";
 }
 
+// The kernel holds the limit where the scratch is a file system of its own. A copy shares blocks with the tree that it
+// was made of, which takes the tree's file system, so it is watched; so is what an ordinary user runs.
+void settle_disk(Plan& plan, const StepContext& context) {
+  constexpr std::uint64_t kBytesPerInode = 4 << 20;  // with fewer, ext4 would make more of them
+  const bool enough = plan.scratch_inodes >= plan.scratch_bytes.count / kBytesPerInode;
+  if (plan.own_host_uid && context.host.disk_images && enough &&
+      std::ranges::none_of(plan.workspaces, &Workspace::copied)) {
+    plan.own_disk = std::exchange(plan.disk_scratch, {});
+    plan.own_disk.resize(plan.own_disk.rfind('/'));
+    return;
+  }
+  for (const Workspace& workspace : plan.workspaces) {
+    plan.watched.push_back(fmt::format("{}/{}/{}", plan.disk_scratch, workspace.scratch, wire::kUpperName));
+  }
+}
+
 }  // namespace
 
 Status settle_workspaces(Plan& plan, const StepContext& context) {
@@ -102,8 +118,6 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
                                 workspace.path, facts->closed),
                     "move it to ext4, xfs, btrfs or tmpfs, or let everybody read what is in it");
     }
-    if (on_disk)
-      plan.watched.push_back(fmt::format("{}/{}/{}", plan.disk_scratch, workspace.scratch, wire::kUpperName));
     if (workspace.copied && facts != nullptr && !on_disk) {
       plan.scratch_bytes.count += facts->bytes;
       plan.scratch_inodes += facts->entries;
@@ -111,6 +125,7 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
     plan.scratch_inodes += kOverlayInodes;
     plan.workspaces.push_back(std::move(workspace));
   }
+  if (on_disk) settle_disk(plan, context);
   return settle_puts(plan, context);
 }
 

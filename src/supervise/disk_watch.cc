@@ -36,13 +36,13 @@ Result<DiskWatch> DiskWatch::begin(const Plan& plan, const Cell& cell, pid_t gue
   if (plan.backend == Backend::kProcess) places.push_back(cell.work.path());
   CLOCHE_TRY_ASSIGN(TreeMeter meter, TreeMeter::open(places));
   DiskWatch out(plan, std::move(meter));
-  if (plan.tier != Tier::kProcess) out.open_scratch(guest);
+  if (plan.tier != Tier::kProcess) out.open_scratch(cell, guest);
   out.meter_.restart();
   return out;
 }
 
 // Bwrap gives each place a file system of its own; the native backend has one behind all.
-void DiskWatch::open_scratch(pid_t guest) {
+void DiskWatch::open_scratch(const Cell& cell, pid_t guest) {
   std::set<dev_t> known;
   for (const char* place : {"/work", "/tmp", "/home/guest", "/dev/shm"}) {
     const std::string path = fmt::format("/proc/{}/root{}", guest, place);
@@ -50,7 +50,8 @@ void DiskWatch::open_scratch(pid_t guest) {
     struct stat st{};
     struct statfs fs{};
     if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || ::fstatfs(fd.get(), &fs) != 0) continue;
-    if (fs.f_type == TMPFS_MAGIC && known.insert(st.st_dev).second) scratch_.push_back(std::move(fd));
+    if ((fs.f_type == TMPFS_MAGIC || cell.image.valid()) && known.insert(st.st_dev).second)
+      scratch_.push_back(std::move(fd));
   }
 }
 

@@ -56,7 +56,7 @@ class DiskWatch {
   };
 
   DiskWatch(const Plan& plan, TreeMeter meter) : limits_(plan.limits), meter_(std::move(meter)) {}
-  void open_scratch(pid_t guest);
+  void open_scratch(const Cell& cell, pid_t guest);
   Amount scratch_used() const;
   std::vector<Room> rooms() const;
   void look(Clock::time_point now, const Cell& cell);

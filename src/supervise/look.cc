@@ -1,6 +1,9 @@
 #include "supervise/look.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "sys/file.h"
 
@@ -8,6 +11,14 @@ namespace cloche {
 namespace {
 
 constexpr std::size_t kPatternLimit = 4096;
+
+std::optional<Inspection::OwnDisk> ask_disk(int mount) {
+  struct stat st{};
+  struct statfs fs{};
+  if (::fstat(mount, &st) != 0 || ::fstatfs(mount, &fs) != 0) return std::nullopt;
+  return Inspection::OwnDisk{fmt::format("{}:{}", major(st.st_dev), minor(st.st_dev)),
+                             fs.f_bavail * static_cast<std::uint64_t>(fs.f_bsize), fs.f_ffree};
+}
 
 }  // namespace
 
@@ -39,6 +50,7 @@ Result<Inspection> inspect(const Cell& cell, std::uint32_t probe, const Transcri
   seen.probe = probe;
   seen.host_uid = cell.host_uid;
   seen.leased = cell.process.leased;
+  if (cell.image.valid()) seen.own_disk = ask_disk(cell.image.mount());
   // The limits are worth nothing if the guest-to-be is not in the group.
   for (const auto& [controller, path] : cell.cgroup.directories()) {
     const bool v2 = seen.cgroups.contains("") && cell.cgroup.directories().size() == 1;

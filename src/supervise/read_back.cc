@@ -359,6 +359,7 @@ class Judge {
   Answer disk() const {
     if (!in_cell()) return rlimit("Max file size", plan_.limits.disk.count);
     const MountReading* work = mount("/work");
+    if (!plan_.own_disk.empty()) return own_disk(work);
     if (work == nullptr || work->type != "tmpfs") return {false, "/work is not a tmpfs"};
     const auto kibibytes_allowed = tmpfs_option(*work, "size=");
     const auto inodes = tmpfs_option(*work, "nr_inodes=");
@@ -366,6 +367,17 @@ class Judge {
     // bwrap cannot cap inodes; its plan says so.
     const bool counted = plan_.backend == Backend::kBwrap || (inodes && *inodes <= scratch_inodes());
     return {sized && counted, "scratch " + work->super_options};
+  }
+
+  // Asked when some of it is in use already, so more is never seen than there is.
+  Answer own_disk(const MountReading* work) const {
+    constexpr std::uint64_t kRounding = 1 << 20;
+    if (!seen_.own_disk || work == nullptr || work->device != seen_.own_disk->device) {
+      return {false, "/work is not on the disk that was made for it"};
+    }
+    const auto& [device, bytes, files] = *seen_.own_disk;
+    return {bytes <= scratch_bytes() + scratch_bytes() / 32 + kRounding && files <= scratch_inodes(),
+            fmt::format("scratch {} at {}, {} bytes and {} files free", work->type, device, bytes, files)};
   }
 
   // What is copied in needs room beside what the guest may write.

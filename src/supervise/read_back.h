@@ -29,6 +29,13 @@ struct Inspection {
   std::string core_pattern;  // the host's
   std::uint32_t probe = 0;   // wire::ProbeBits
   std::uint32_t host_uid = 0;
+  // A file system of the cell's own on the disk, asked at the engine's end.
+  struct OwnDisk {
+    std::string device;  // "7:0"
+    std::uint64_t bytes = 0;
+    std::uint64_t files = 0;
+  };
+  std::optional<OwnDisk> own_disk = {};
   std::string gateway;  // what was read of it, if it is as it must be
   bool leased = false;  // a keeper's cell: init's parent is not the engine
 };

@@ -79,7 +79,8 @@ std::vector<MountReading> parse_mountinfo(std::string_view text) {
     const auto right = words(line.substr(dash + 3), ' ');
     if (left.size() < 6 || right.empty()) return;
     out.push_back({std::string(left[0]), std::string(left[1]), std::string(left[3]), std::string(left[4]),
-                   std::string(left[5]), std::string(right[0]), std::string(right.size() > 2 ? right.back() : "")});
+                   std::string(left[5]), std::string(right[0]), std::string(right.size() > 2 ? right.back() : ""),
+                   std::string(left[2])});
   });
   return out;
 }

@@ -29,6 +29,7 @@ struct MountReading {
   std::string options;        // of the mount: "ro,nosuid,nodev"
   std::string type;           // "tmpfs"
   std::string super_options;  // "rw,size=262144k,nr_inodes=16384"
+  std::string device;         // of its file system: "7:0"
   bool has(std::string_view option) const;
   bool operator==(const MountReading&) const = default;
 };

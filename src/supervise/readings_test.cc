@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace cloche {
@@ -73,7 +74,8 @@ TEST(Readings, MountsKeepBothSetsOfOptions) {
   const auto mounts = parse_mountinfo(kMountinfo);
   ASSERT_EQ(mounts.size(), 4u);
   EXPECT_EQ(mounts[0], (MountReading{mounts[0].id, mounts[0].parent, "/", "/", "ro,nosuid,nodev,relatime", "tmpfs",
-                                     "rw,size=1024k,nr_inodes=256,uid=1000,gid=1000"}));
+                                     "rw,size=1024k,nr_inodes=256,uid=1000,gid=1000", mounts[0].device}));
+  EXPECT_EQ(std::ranges::count(mounts[0].device, ':'), 1);
   EXPECT_EQ(mounts[1].type, "ext4");
   EXPECT_TRUE(mounts[2].has("subset=pid"));
   EXPECT_TRUE(mounts[2].has("noexec"));
@@ -82,7 +84,7 @@ TEST(Readings, MountsKeepBothSetsOfOptions) {
 }
 
 TEST(Readings, AnOptionIsAWholeWord) {
-  const MountReading mount{"2", "1", "/", "/", "rw,nosuid", "tmpfs", "errors=remount-ro,size=4k"};
+  const MountReading mount{"2", "1", "/", "/", "rw,nosuid", "tmpfs", "errors=remount-ro,size=4k", "0:1"};
   EXPECT_FALSE(mount.has("ro"));
   EXPECT_FALSE(mount.has("suid"));
   EXPECT_FALSE(mount.has("size"));

@@ -43,6 +43,7 @@ struct RunWiring {
   // When the guest is gone: what it wrote. For plans that keep it.
   struct Remains {
     Fd scratch;
+    DiskImage image;              // behind it, if it lies on the disk; ends with this
     WorkDirectory disk;           // with the changes to workspaces, if they are there; removed with this
     std::uint64_t copied_at = 0;  // when copies were complete, in the clock of file times
   };

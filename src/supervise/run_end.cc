@@ -164,7 +164,7 @@ void Run::finish() {
   explain_denials();
   // A program that could not be executed proposes nothing.
   if (scratch_.valid() && started_ && report_.outcome.kind != OutcomeKind::kRefused && wiring_.on_scratch) {
-    wiring_.on_scratch({std::move(scratch_), std::move(cell_.disk), copied_at_});
+    wiring_.on_scratch({std::move(scratch_), std::move(cell_.image), std::move(cell_.disk), copied_at_});
   }
   scratch_.reset();
   disk_.reset();

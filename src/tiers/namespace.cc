@@ -1,4 +1,7 @@
+#include <fcntl.h>
 #include <sched.h>
+
+#include <cerrno>
 
 #include "launch/host_mounts.h"
 #include "launch/id_map.h"
@@ -17,6 +20,13 @@ Status send_steps(const Plan& plan, const LaunchContext& context, Cell& cell) {
   std::vector<Fd> mounts;
   if (!plan.host_mounts.empty()) {
     CLOCHE_TRY_ASSIGN(mounts, clone_host_mounts(plan.host_mounts, cell.host_uid));
+  }
+  if (!plan.own_disk.empty()) {
+    CLOCHE_TRY_ASSIGN(cell.image,
+                      DiskImage::make({plan.own_disk, plan.scratch_bytes.count, plan.scratch_inodes}, cell.host_uid));
+    Fd shared(::fcntl(cell.image.mount(), F_DUPFD_CLOEXEC, 0));
+    if (!shared.valid()) return fail_errno(errno, "disk image", "there is no descriptor left for it");
+    mounts.push_back(std::move(shared));
   }
   return send_spec(plan, context, cell, mounts);
 }

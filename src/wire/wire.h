@@ -36,7 +36,8 @@ enum class StepKind : uint16_t {
   kListen,       // x: egress::ListenerKind, y: port; the listening socket goes to the engine
   kPackets,      // the engine gets a socket that shows what is sent: TCP openings, and UDP but to nameservers
   kNewRoot,      // x: size in bytes, y: inodes; from here on targets are relative to this root
-  kScratch,      // x: size, y: inodes; the one file system behind everything the cell can write
+  kScratch,      // x: size, y: inodes, z: 0 or the engine's mount that serves instead, counted
+                 // as for kPut; the one file system behind everything the cell can write
   kDiskScratch,  // b: a directory of the host that takes the changes to workspaces, y: as for kPut
   kDir,          // a: target, x: mode
   kSymlink,      // a: target, b: what it points at
