@@ -70,6 +70,7 @@ Report refusal(const Request& request, const Policy& policy, const Error& error)
   plain.message = error.message;
   plain.errno_value = error.errno_value;
   report.outcome = {refused ? OutcomeKind::kRefused : OutcomeKind::kFailed, 0, 0, plain.text(), error.step, error.hint};
+  if (error.errno_value == ECANCELED) report.outcome = {OutcomeKind::kCancelled, 0, 0, error.message, error.step, {}};
   return report;
 }
 
@@ -218,7 +219,7 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
     CLOCHE_TRY_ASSIGN(Plan plan, make_plan(policy, named, facts));
     RunWiring own = wiring;
     if (plan.gateway) {
-      CLOCHE_TRY_ASSIGN(WayOutParts parts, start_way_out(plan, facts, named.env));
+      CLOCHE_TRY_ASSIGN(WayOutParts parts, start_way_out(plan, facts, named.env, own.cancel_fd));
       own.way_out = std::make_shared<WayOutParts>(std::move(parts));
     }
     return attempt(**supervisor, std::make_shared<const Plan>(std::move(plan)), std::move(own), named.id, keep);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -29,18 +30,32 @@ Error refused(const SecretGrant& grant, std::string message, std::string hint, i
   return {ErrorCode::kRefused, "secret " + grant.name, error, std::move(message), std::move(hint)};
 }
 
+// How long to wait, and for whom it is worth it.
+struct Patience {
+  Clock::time_point deadline;
+  int cancel = -1;
+};
+
+// 0 when there is something to read, else ETIMEDOUT, ECANCELED or what went wrong. Without a descriptor it is a pause.
+int await(int fd, const Patience& patience, Millis longest = kPatience) {
+  const auto left = std::chrono::duration_cast<Millis>(patience.deadline - Clock::now());
+  if (left <= Millis::zero()) return ETIMEDOUT;
+  pollfd ready[] = {{fd, POLLIN, 0}, {patience.cancel, POLLIN, 0}};  // poll passes over -1
+  const int polled = ::poll(ready, 2, static_cast<int>(std::min(left, longest).count()));
+  if (polled < 0 && errno != EINTR) return errno;
+  if (polled > 0 && ready[1].revents != 0) return ECANCELED;
+  return polled > 0 ? 0 : EAGAIN;
+}
+
 // Into one place that never moves, so that no copy is left behind. Ends at the deadline, with ETIMEDOUT.
-int read_all(int fd, std::string& out, Clock::time_point deadline) {
+int read_all(int fd, std::string& out, const Patience& patience) {
   out.assign(kRoom, '\0');
   std::size_t size = 0;
   int error = 0;
   while (error == 0 && size < kRoom) {
-    const auto left = std::chrono::duration_cast<Millis>(deadline - Clock::now()).count();
-    pollfd ready{fd, POLLIN, 0};
-    const int polled = left > 0 ? ::poll(&ready, 1, static_cast<int>(left)) : 0;
-    if (polled == 0) error = ETIMEDOUT;
-    if (polled < 0 && errno != EINTR) error = errno;
-    if (polled <= 0) continue;
+    const int waited = await(fd, patience);
+    if (waited != 0 && waited != EAGAIN) error = waited;
+    if (waited != 0) continue;
     const ssize_t n = ::read(fd, out.data() + size, kRoom - size);
     if (n == 0) break;
     if (n < 0 && errno != EINTR && errno != EAGAIN) error = errno;
@@ -56,11 +71,11 @@ void drop_line_end(std::string& text) {
   if (text.ends_with('\r')) text.pop_back();
 }
 
-Result<std::string> from_file(const SecretGrant& grant) {
+Result<std::string> from_file(const SecretGrant& grant, const Patience& patience) {
   // Without waiting: a pipe that nobody writes to is a file, too.
   auto fd = sys::open_file(grant.from, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   std::string value;
-  const int error = fd ? read_all(fd->get(), value, Clock::now() + kPatience) : fd.error().errno_value;
+  const int error = fd ? read_all(fd->get(), value, patience) : fd.error().errno_value;
   if (error != 0) {
     return std::unexpected(refused(grant, fmt::format("'{}' cannot be read", grant.from),
                                    "check that it exists and that this user may read it", error));
@@ -105,7 +120,7 @@ class Command {
   }
 
   // Its exit code; else it did not end by itself in time, or died of a signal.
-  Result<int> wait(Clock::time_point deadline) {
+  Result<int> wait(const Patience& patience) {
     int status = 0;
     while (pid_ > 1) {
       const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
@@ -113,9 +128,10 @@ class Command {
       if (ended != 0) pid_ = -1;
       if (ended < 0) return fail_errno(errno, "secret", "somebody else took the command's end");
       if (ended > 0 && WIFEXITED(status)) return WEXITSTATUS(status);
-      if (ended > 0 || Clock::now() >= deadline) break;
-      constexpr timespec kPause{0, 2'000'000};
-      ::nanosleep(&kPause, nullptr);
+      if (ended > 0) break;
+      if (const int waited = await(-1, patience, Millis{2}); waited != 0 && waited != EAGAIN) {
+        return fail_errno(waited, "secret", "the command did not end");
+      }
     }
     return fail(ErrorCode::kSystem, "secret", "the command did not end");
   }
@@ -132,8 +148,8 @@ class Command {
   pid_t pid_ = -1;
 };
 
-Result<std::string> from_command(const SecretGrant& grant, const std::map<std::string, std::string>& env) {
-  const auto deadline = Clock::now() + kPatience;
+Result<std::string> from_command(const SecretGrant& grant, const std::map<std::string, std::string>& env,
+                                 const Patience& patience) {
   CLOCHE_TRY_ASSIGN(sys::Pipe pipe, sys::make_pipe());
   Command command;
   if (const int error = command.start(grant.from, env, pipe.write.get()); error != 0) {
@@ -141,11 +157,14 @@ Result<std::string> from_command(const SecretGrant& grant, const std::map<std::s
   }
   pipe.write.reset();
   std::string value;
-  int error = read_all(pipe.read.get(), value, deadline);
+  int error = read_all(pipe.read.get(), value, patience);
   pipe.read.reset();
-  const auto code = error == 0 ? command.wait(deadline) : Result<int>(-1);
+  const auto code = error == 0 ? command.wait(patience) : Result<int>(-1);
   if (error == 0 && code && *code == 0) return value;
   wipe(value);
+  if (error == ECANCELED || (!code && code.error().errno_value == ECANCELED)) {
+    return std::unexpected(refused(grant, "the run was cancelled while its command ran", "", ECANCELED));
+  }
   const bool late = error == ETIMEDOUT || (error == 0 && !code);
   return std::unexpected(refused(grant,
                                  late ? fmt::format("its command did not end well within {}", to_text(kPatience))
@@ -155,11 +174,12 @@ Result<std::string> from_command(const SecretGrant& grant, const std::map<std::s
 
 }  // namespace
 
-Result<std::string> read_secret(const SecretGrant& grant, const std::map<std::string, std::string>& env) {
+Result<std::string> read_secret(const SecretGrant& grant, const std::map<std::string, std::string>& env, int cancel) {
+  const Patience patience{Clock::now() + kPatience, cancel};
   Result<std::string> value = std::string();
   switch (grant.source) {
     case SecretGrant::Source::kFile:
-      value = from_file(grant);
+      value = from_file(grant, patience);
       break;
     case SecretGrant::Source::kEnv: {
       const auto found = env.find(grant.from);
@@ -171,7 +191,7 @@ Result<std::string> read_secret(const SecretGrant& grant, const std::map<std::st
       break;
     }
     case SecretGrant::Source::kCommand:
-      value = from_command(grant, env);
+      value = from_command(grant, env, patience);
       break;
   }
   if (!value) return value;

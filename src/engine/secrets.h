@@ -9,7 +9,9 @@
 
 namespace cloche {
 
-// One line, without its end. No sentence of an error holds any of it.
-Result<std::string> read_secret(const SecretGrant& grant, const std::map<std::string, std::string>& env);
+// One line, without its end. No sentence of an error holds any of it. When `cancel` becomes readable it is given up,
+// with ECANCELED.
+Result<std::string> read_secret(const SecretGrant& grant, const std::map<std::string, std::string>& env,
+                                int cancel = -1);
 
 }  // namespace cloche

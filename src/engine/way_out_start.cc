@@ -80,7 +80,7 @@ Result<HostTexts> read_texts(const PlannedGateway& gateway, const std::map<std::
 }
 
 Status add_secrets(egress::Settings& settings, const PlannedGateway& gateway,
-                   const std::map<std::string, std::string>& env) {
+                   const std::map<std::string, std::string>& env, int cancel) {
   std::vector<std::string> taken;
   settings.secrets.reserve(gateway.secrets.size());
   for (const SecretGrant& grant : gateway.secrets) {
@@ -90,7 +90,7 @@ Status add_secrets(egress::Settings& settings, const PlannedGateway& gateway,
     secret.place = place_of(grant.place);
     secret.field = grant.field;
     secret.lasts = grant.lasts;
-    CLOCHE_TRY_ASSIGN(secret.value, read_secret(grant, env));
+    CLOCHE_TRY_ASSIGN(secret.value, read_secret(grant, env, cancel));
     CLOCHE_TRY_ASSIGN(secret.placeholder, egress::make_placeholder(grant.name, secret.value, taken));
     taken.push_back(secret.placeholder);
   }
@@ -169,13 +169,14 @@ void fill_in(Plan& plan, const egress::Settings& settings, const std::string& au
   if (root != plan.steps.end()) root->x += more;
 }
 
-Result<WayOutParts> start_way_out(Plan& plan, const HostFacts& host, const std::map<std::string, std::string>& env) {
+Result<WayOutParts> start_way_out(Plan& plan, const HostFacts& host, const std::map<std::string, std::string>& env,
+                                  int cancel) {
   const PlannedGateway& gateway = *plan.gateway;
   WayOutParts out;
   CLOCHE_TRY_ASSIGN(out.sockets, open_sockets(gateway));
   CLOCHE_TRY_ASSIGN(HostTexts texts, read_texts(gateway, env));
   Holding settings(settings_for(gateway, std::move(texts)));
-  CLOCHE_TRY(add_secrets(*settings, gateway, env));
+  CLOCHE_TRY(add_secrets(*settings, gateway, env, cancel));
   const GatewayIdentity identity{plan.own_host_uid, host.uid, host.gid};
   CLOCHE_TRY_ASSIGN(out.gateway, start_gateway(gateway_beside(host.init.value_or("")), identity, *settings));
   CLOCHE_TRY(check_gateway(out.gateway));

@@ -25,7 +25,8 @@ egress::Settings settings_for(const PlannedGateway& gateway, HostTexts texts);
 // Pure: the guest's variables hold placeholders, its bundle the certificates of the host and of this run.
 void fill_in(Plan& plan, const egress::Settings& settings, const std::string& authority);
 
-// `env` is the caller's.
-Result<WayOutParts> start_way_out(Plan& plan, const HostFacts& host, const std::map<std::string, std::string>& env);
+// `env` is the caller's; `cancel` ends the wait for values of secrets (secrets.h).
+Result<WayOutParts> start_way_out(Plan& plan, const HostFacts& host, const std::map<std::string, std::string>& env,
+                                  int cancel = -1);
 
 }  // namespace cloche

@@ -36,8 +36,9 @@ constexpr const char* kFeatures =
     "super";
 
 std::unexpected<Error> broken(int error, std::string what) {
-  return std::unexpected(Error{ErrorCode::kSystem, kStep, error, std::move(what),
-                               "leave workspace.scratch = \"memory\", or let limits.mode = \"best-effort\" watch the limit"});
+  return std::unexpected(
+      Error{ErrorCode::kSystem, kStep, error, std::move(what),
+            "leave workspace.scratch = \"memory\", or let limits.mode = \"best-effort\" watch the limit"});
 }
 
 const char* maker() {

@@ -29,6 +29,25 @@ class Cancel(CellCase):
             self.assertEqual((self.report()["outcome"]["kind"], output_of(self.report())), ("cancelled", "ready\n"))
             self.assertEqual(processes_with(word), [])
 
+    def test_N3_a_signal_ends_the_wait_for_a_secrets_command(self):
+        begun = self.path("begun")
+        for said in ("", "echo SECRET-0123456789abcdef; exec >&-; "):
+            with self.subTest(said=said):
+                process = self.start("--report", self.path("r.json"), "--allow-net", "api.example.org:443", "--secret",
+                                     f"name=KEY,host=api.example.org:443,header=X-Key,command={said}echo $$ > {begun}; exec sleep 25",
+                                     "--", "true")
+                deadline = time.monotonic() + 20
+                while not (os.path.exists(begun) and os.path.getsize(begun)) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                with open(begun, encoding="ascii") as file:
+                    command = file.read().strip()
+                os.remove(begun)
+                process.send_signal(signal.SIGTERM)
+                self.finish(process)
+                # Else it would have slept on, and the guest would have run.
+                self.assertEqual((process.returncode, self.report()["outcome"]["kind"]), (130, "cancelled"))
+                self.assertFalse(os.path.exists("/proc/" + command))
+
     def test_second_signal_kills_at_once(self):
         # The grace period is longer than the test may take.
         process, word = self.begin("--grace", "5m", "--wall", "10m")
