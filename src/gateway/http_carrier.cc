@@ -113,7 +113,9 @@ bool Carrier::step_server() {
     in_ += bytes.size();
     if (got == Moved::kEnd || got == Moved::kBroken) {
       server_ended_ = true;
-      exchange_.server_closed();
+      // What is wrong with a server is told in the answer to the next request, if one comes.
+      std::string problem = server_->problem();
+      if (exchange_.phase() != proto::HttpPhase::kHead || problem.empty()) exchange_.server_closed(std::move(problem));
     }
     moved = moved || got != Moved::kNothing;
   }
@@ -190,6 +192,11 @@ Task<bool> Carrier::to_next_request() {
 // Puts in the secrets that belong there. False: the request was refused, and the flow says why.
 bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target, Wrapping wrapping) {
   proto::HttpExchange& exchange = carrier.exchange();
+  if (std::string problem = carrier.server_problem(); !problem.empty()) {
+    flow.fail(problem);
+    exchange.refuse({.status = 502, .text = std::move(problem)});
+    return false;
+  }
   carrier.begin_request(target);
   proto::HttpRequestHead head = *exchange.waiting();
   if (auto stopped = shared.vault.put_in(head, target, wrapping, flow.secrets)) {
@@ -198,14 +205,8 @@ bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target,
     return false;
   }
   if (const Status sent = exchange.allow(std::move(head)); !sent) {
-    const std::string problem = carrier.server_problem();
-    if (problem.empty()) {
-      flow.deny(sent.error().message);
-      exchange.refuse({.status = 400, .text = sent.error().message});
-    } else {
-      flow.fail(problem);
-      exchange.refuse({.status = 502, .text = problem});
-    }
+    flow.deny(sent.error().message);
+    exchange.refuse({.status = 400, .text = sent.error().message});
     return false;
   }
   return true;

@@ -61,8 +61,9 @@ void HttpExchange::client_closed() {
   advance();
 }
 
-void HttpExchange::server_closed() {
+void HttpExchange::server_closed(std::string why) {
   server_closed_ = true;
+  server_problem_ = std::move(why);
   advance();
 }
 
@@ -128,6 +129,7 @@ void HttpExchange::new_server() {
   in_server_.clear();
   to_server_.clear();
   server_closed_ = false;
+  server_problem_.clear();
   requests_ = 0;
 }
 
@@ -398,7 +400,8 @@ bool HttpExchange::server_ended() {
   if (!answer_began_) {
     // A server may close a connection that it thinks idle just when it is used again. Clients know that and ask
     // again, if they see the same.
-    HttpError error{502, "the server closed the connection before it answered"};
+    HttpError error{502,
+                    server_problem_.empty() ? "the server closed the connection before it answered" : server_problem_};
     return requests_ > 1 && !server_spoke_ ? end_quietly(std::move(error)) : fail(std::move(error));
   }
   response_.decoder.close();

@@ -64,7 +64,7 @@ class HttpExchange {
   void from_client(std::string_view bytes);  // bytes beyond the room end the exchange
   void from_server(std::string_view bytes);
   void client_closed();
-  void server_closed();
+  void server_closed(std::string why = {});  // why it is no server to speak with, if that is known
   // Nothing came for a while, from neither side: the watcher hears of it for a request's body and, after 101, for both
   // directions. A response's body has an end that can be waited for.
   void pause();
@@ -132,6 +132,7 @@ class HttpExchange {
   bool client_end_told_ = false;  // kOpaque: to the watcher
   bool server_end_told_ = false;
   bool server_closed_ = false;
+  std::string server_problem_;
 
   HttpRequestParser request_parser_;
   HttpResponseParser response_parser_{HttpAsked::kOther};
