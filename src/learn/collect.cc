@@ -109,7 +109,7 @@ class Collector {
 
   void add_links(std::vector<Item>& list, const std::string& path, Presence presence) {
     for (const std::string& folder : host_.link_places(path)) {
-      if (folder == "/" || (setting_.already(folder) & ll::kReadDir) != 0) continue;
+      if (folder == "/" || is_kernels(folder) || (setting_.already(folder) & ll::kReadDir) != 0) continue;
       const bool hidden = !setting_.was_granted(folder);
       if (hidden && is_cells_own(folder) && presence == Presence::kThere) continue;
       Item item{Kind::kRead, folder, "holds a symbolic link that is walked", {}, true};
@@ -151,24 +151,31 @@ class Collector {
       if (s.presence != Presence::kMissing) push(out_.items, {Kind::kExecWritable, "what it wrote is executed"});
       return;
     }
-    if (found->directory || !found->allowed || is_own(found->real, s)) return;
+    if (!found->regular || !found->allowed || is_own(found->real, s)) return;
     const bool hidden = is_hidden(found->real, s);
     if (hidden && is_cells_own(found->real) && setting_.hidden == Hidden::kLeave) return;
-    add_links(out_.items, s.what, s.presence);
-    add_program(found->real, hidden);
+    if (!add_program(s.what, *found, s.presence, hidden)) return;
     // The kernel opens it by itself, so nobody tells of it.
     const std::string interpreter = host_.interpreter(found->real);
     if (interpreter.empty()) return;
-    if (const auto runs = host_.look(interpreter, Right::kExecute)) {
-      add_links(out_.items, interpreter, s.presence);
-      add_program(runs->real, hidden);
-    }
+    if (const auto runs = host_.look(interpreter, Right::kExecute)) add_program(interpreter, *runs, s.presence, hidden);
   }
 
-  void add_program(const std::string& real, bool hidden) {
-    if ((setting_.already(real) & ll::kExecute) != 0) return;
-    Item item = spelled({Kind::kExec, real});
-    if (may("exec", item, hidden)) push(out_.items, std::move(item));
+  // Whoever wrote a script chose the name in its first line. A directory, a device or a pipe is no program, and a grant
+  // of it would be more than was executed. False: none, and nothing is granted.
+  bool add_program(const std::string& name, const HostPath& found, Presence presence, bool hidden) {
+    if (!found.regular || !found.allowed || is_kernels(found.real)) return false;
+    const bool given = (setting_.already(found.real) & ll::kExecute) != 0;
+    if (!given && is_secret_place(name, setting_.home)) {
+      want("exec", found.real, kSecret);
+      return false;
+    }
+    add_links(out_.items, name, presence);
+    if (given) return true;
+    Item item = spelled({Kind::kExec, found.real});
+    const bool may_run = may("exec", item, hidden);
+    if (may_run) push(out_.items, std::move(item));
+    return may_run;
   }
 
   void add_change(const Sighting& s) {

@@ -29,7 +29,7 @@ struct Fake {
   std::vector<std::string> programs;
   std::vector<std::string> granted{"/proj", "/opt"};
 
-  void file(const std::string& path) { files[path] = {path, false, false, true}; }
+  void file(const std::string& path) { files[path] = {path, false, false, true, true}; }
   void folder(const std::string& path) { files[path] = {path, true, false, true}; }
 
   Host host() const {
@@ -190,6 +190,44 @@ TEST(Collect, ExecutesLibrariesProgramsAndTheirInterpreters) {
   const Collected got = fake.collect({sighting(Use::kOpen, "/opt/lib/x.so"), sighting(Use::kExecute, "/opt/tool")});
   EXPECT_THAT(got.items, ElementsAre(Item{Kind::kExec, "/opt/lib/x.so"}, Item{Kind::kExec, "/opt/tool"},
                                      Item{Kind::kExec, "/opt/bin/lua"}));
+}
+
+TEST(Collect, AnInterpreterIsARegularFileThatMayBeExecutedOrNothing) {
+  Fake fake;
+  for (const char* script : {"/opt/a", "/opt/b", "/opt/c", "/opt/d", "/opt/e"}) fake.file(script);
+  fake.folder("/home/me");
+  fake.file("/home/me/.ssh/id_rsa");
+  fake.files["/opt/pipe"] = {"/opt/pipe", false, false, true, false};
+  fake.files["/opt/shut"] = {"/opt/shut", false, false, false, true};
+  fake.files["/opt/core"] = {"/dev/core", false, false, true, true};
+  fake.interpreters = {{"/opt/a", "/home/me"},
+                       {"/opt/b", "/home/me/.ssh/id_rsa"},
+                       {"/opt/c", "/opt/pipe"},
+                       {"/opt/d", "/opt/shut"},
+                       {"/opt/e", "/opt/core"}};
+  fake.links["/opt/core"] = {"/dev"};
+  for (const Hidden hidden : {Hidden::kLeave, Hidden::kGrant}) {
+    std::vector<Sighting> seen;
+    for (const auto& [script, names] : fake.interpreters) seen.push_back(sighting(Use::kExecute, script));
+    const Collected got = fake.collect(seen, hidden);
+    EXPECT_THAT(got.items, ElementsAre(Item{Kind::kExec, "/opt/a"}, Item{Kind::kExec, "/opt/b"},
+                                       Item{Kind::kExec, "/opt/c"}, Item{Kind::kExec, "/opt/d"},
+                                       Item{Kind::kExec, "/opt/e"}));
+  }
+}
+
+TEST(Collect, WhatIsExecutedIsJudgedAsWhatIsRead) {
+  Fake fake;
+  fake.file("/home/me/.aws/helper");
+  fake.files["/home/me/.ssh/run"] = {"/opt/moved/run", false, false, true, true};
+  fake.files["/opt/pipe"] = {"/opt/pipe", false, false, true, false};
+  fake.files["/opt/core"] = {"/dev/core", false, false, true, true};
+  const Collected got =
+      fake.collect({sighting(Use::kExecute, "/home/me/.aws/helper"), sighting(Use::kExecute, "/home/me/.ssh/run"),
+                    sighting(Use::kExecute, "/opt/pipe"), sighting(Use::kExecute, "/opt/core")},
+                   Hidden::kGrant);
+  EXPECT_THAT(got.items, IsEmpty());
+  EXPECT_THAT(got.wanted, SizeIs(2));
 }
 
 TEST(Collect, TakesTheDirectoryForANameThatNoPolicyCanSpell) {
