@@ -9,7 +9,6 @@
 #include "cli/learn_view.h"
 #include "learn/fold.h"
 #include "learn/minimise.h"
-#include "learn/secret_places.h"
 
 namespace cloche::cli {
 namespace {
@@ -53,7 +52,8 @@ bool LearnSession::wants_unix_sockets() const {
 }
 
 Status LearnSession::observe() {
-  std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), home()));
+  std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), secrets_));
+  tell_of_secrets();
   // Where a piece of the host's files is granted, a guest has no unix sockets.
   if (!with_way_out(base_).sockets.empty()) given.clear();
   const bool has_place = base_.cwd != "/work" || !base_.workspace.path.empty();
@@ -109,7 +109,7 @@ Status LearnSession::observe() {
     add_new(items_, std::move(always));
     used_ = tried.used;
     model_ = std::move(tried);
-    items_ = learn::fold(std::move(items_), learn_host().entries, home());
+    items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
     return {};
   }
 }
@@ -125,7 +125,8 @@ std::vector<Item> LearnSession::starting_place() const {
   const auto cwd = std::ranges::find(items_, Kind::kCwd, &Item::kind);
   if (cwd == items_.end() || shows(widened(items_), cwd->what)) return {};
   Item item{Kind::kRead, cwd->what, "the command starts there", {}, true};
-  const bool fits = !learn::holds_secret_places(item.what, home()) && learn::ungrantable(item).empty();
+  const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(item.what, secrets_) &&
+                    learn::secrets_below(item.what, secrets_) == learn::Below::kNothing;
   return fits ? std::vector{item} : std::vector<Item>();
 }
 
@@ -152,7 +153,7 @@ Status LearnSession::check_and_widen() {
     std::size_t added = 0;
     if (!looked) {
       looked = true;
-      added = add_new(items_, learn::fold(looks_, learn_host().entries, home()));
+      added = add_new(items_, learn::fold(looks_, learn_host().entries, secrets_));
     }
     Collected found = seen_in(tried, Hidden::kGrant);
     added += add_new(items_, std::move(found.items));

@@ -48,6 +48,7 @@ class LearnSession {
   void tighten();
   Status settle_limits();
   void list_hosts();
+  void tell_of_secrets() const;
   bool wants_unix_sockets() const;
 
   Policy widened(const std::vector<learn::Item>& items) const;
@@ -73,6 +74,7 @@ class LearnSession {
   const Environment& env_;
   LearnRuns runs_;
   std::vector<Ceiling> ceilings_;
+  learn::Secrets secrets_;
   Policy parent_;
   Policy base_;                    // parent and flags
   Limits wide_;                    // of runs that are not about limits

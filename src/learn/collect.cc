@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "filter/watch.h"
-#include "learn/secret_places.h"
 #include "plan/landlock.h"
 #include "policy/key_value.h"
 
@@ -29,6 +28,10 @@ bool is_kernels(const std::string& path) {
 }
 
 constexpr const char* kSecret = "it holds secrets; --read PATH grants it";
+constexpr const char* kHoldsSecrets = "it holds places of secrets; grant what is needed in it by name";
+constexpr const char* kNotSearched =
+    "it could not be searched for places of secrets: there is too much in it, or some of it cannot be read; grant what "
+    "is needed in it by name";
 
 class Collector {
  public:
@@ -72,16 +75,22 @@ class Collector {
 
   // False: it is not granted, and said why.
   bool may(const char* verb, const Item& item, bool hidden) {
-    if (is_secret_place(item.what, setting_.home)) {
+    if (is_secret_place(item.what, setting_.secrets)) {
       want(verb, item.what, kSecret);
       return false;
     }
     const bool whole = item.kind == Kind::kChange || item.directory;
-    if (whole && holds_secret_places(item.what, setting_.home)) {
-      want(verb, item.what, "it holds places of secrets; grant what is needed in it by name");
+    if (whole && holds_secret_places(item.what, setting_.secrets)) {
+      want(verb, item.what, kHoldsSecrets);
       return false;
     }
     if (hidden && setting_.hidden == Hidden::kLeave) return false;  // it did well without
+    // Searched last: it takes time.
+    if (const Below below = whole ? secrets_below(item.what, setting_.secrets) : Below::kNothing;
+        below != Below::kNothing) {
+      want(verb, item.what, below == Below::kSecrets ? kHoldsSecrets : kNotSearched);
+      return false;
+    }
     if (const std::string reason = ungrantable(item); !reason.empty()) {
       want(verb, item.what, reason);
       return false;
@@ -128,7 +137,7 @@ class Collector {
         hidden && s.presence == Presence::kMissing;  // as files of a directory that the cell has of its own
     const bool shown = !missed && (only_looks ? has != 0 : (has & needed) == needed);
     if (!found->allowed && !shown) return;  // it failed, and would outside
-    const bool secret = is_secret_place(found->real, setting_.home) || is_secret_place(s.what, setting_.home);
+    const bool secret = is_secret_place(found->real, setting_.secrets) || is_secret_place(s.what, setting_.secrets);
     if (!shown && secret) {
       if (!only_looks) want("read", found->real, kSecret);
       return;
@@ -166,7 +175,7 @@ class Collector {
   bool add_program(const std::string& name, const HostPath& found, Presence presence, bool hidden) {
     if (!found.regular || !found.allowed || is_kernels(found.real)) return false;
     const bool given = (setting_.already(found.real) & ll::kExecute) != 0;
-    if (!given && is_secret_place(name, setting_.home)) {
+    if (!given && is_secret_place(name, setting_.secrets)) {
       want("exec", found.real, kSecret);
       return false;
     }
