@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "base/units.h"
+#include "keeper/place.h"
 #include "learn/item.h"
 #include "observe/host_look.h"
-#include "policy/key_value.h"
+#include "plan/steps.h"
+#include "store/place.h"
 
 namespace cloche::cli {
 namespace {
@@ -118,16 +120,32 @@ void add_targets(std::vector<std::string>& places, const std::string& folder, co
   for (const std::string& place : learn::secret_places_of(folder)) {
     std::error_code error;
     const std::string real = std::filesystem::canonical(place, error).string();
-    if (error || real == place || path_covers(real, home)) continue;
+    if (error || real == place || real == home || lies_below(home, real)) continue;
     if (std::ranges::find(places, real) == places.end()) places.push_back(real);
+  }
+}
+
+// What Cloche keeps: in its records is what other runs wrote, a keeper's socket starts cells, and whoever writes a
+// policy of tomorrow's grants himself what he likes. Some of it may not be there yet.
+void add_own(std::vector<std::string>& places, const Environment& env, const std::string& home) {
+  std::vector<std::string> own{home + "/.local/state/cloche", home + "/.config/cloche", keeper::default_directory()};
+  if (const auto place = store::choose_place(env)) own.push_back(place->directory);
+  for (const char* variable : {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}) {
+    const auto set = env.find(variable);
+    if (set != env.end() && set->second.starts_with('/')) own.push_back(set->second + "/cloche");
+  }
+  for (const std::string& path : own) {
+    std::error_code error;
+    const std::string real = std::filesystem::weakly_canonical(path, error).string();
+    places.push_back(error ? path : real);
   }
 }
 
 }  // namespace
 
 learn::Secrets secrets_of_host(const Environment& env, const std::string& home, const std::string& cwd) {
-  (void)env;
   learn::Secrets out{home};
+  add_own(out.places, env, home);
   for (const std::string& folder : homes(home, cwd)) add_targets(out.places, folder, home);
   out.search = [search = std::make_shared<Search>(cwd)](const std::string& directory) {
     return search->below(directory);

@@ -93,4 +93,3 @@ class LearnSecrets(LearnCase):
             for word in ("state", "cloche", home + '/run"', home + '/kept"'):
                 self.assertNotIn(word, rules(done.stdout))
             self.assertIn(f"read {state}/note: it holds secrets", done.stdout)
-            self.assertIn(f"write {state}: it holds secrets", done.stdout)
