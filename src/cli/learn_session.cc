@@ -62,6 +62,8 @@ Status LearnSession::observe() {
   // Where it starts; it has to be there.
   if (!has_place && shows(widened(given), current_directory())) {
     add_new(always, {{Kind::kCwd, current_directory()}});
+  } else if (!has_place) {
+    say("the current directory is not in view: it starts in /work, and what it makes there ends with the run");
   }
   add_new(always, {{Kind::kExecWritable, "all"}});
   if (with_way_out(base_).needs_gateway()) {
@@ -110,14 +112,44 @@ Status LearnSession::observe() {
     used_ = tried.used;
     model_ = std::move(tried);
     items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
+    must_ = learn::MustChange(model_->changed, items_);
     return {};
   }
 }
 
-bool LearnSession::succeeded(const LearnTry& tried) {
+bool LearnSession::says_the_same(const LearnTry& tried) const {
   const Outcome& outcome = tried.report.outcome;
   if (outcome.kind != OutcomeKind::kExited || outcome.code != model_->report.outcome.code) return false;
   return !steady_ || tried.out == model_->out;
+}
+
+bool LearnSession::succeeded(const LearnTry& tried) const {
+  return says_the_same(tried) && must_.met_by(tried.changed);
+}
+
+// Left out, these would show in nothing but what is changed in the end.
+bool LearnSession::is_settled(const Item& item) const {
+  const bool about_changes = item.kind == Kind::kChange || item.kind == Kind::kCwd;
+  if (!about_changes || must_.known()) {
+    // A trial has workspaces, where a command starts by itself; it does not start in what files.write names. And the
+    // time of a file, which no proposal has, may be what is written.
+    const bool own = item.kind == Kind::kChange && learn::is_cells_own(item.what);
+    return options_.changes == learn::Changes::kDirect && (own || (item.kind == Kind::kCwd && !must_.nothing()));
+  }
+  return item.kind == Kind::kCwd || learn::is_cells_own(item.what);
+}
+
+// For changes that nobody saw being made.
+std::vector<Item> LearnSession::lost_changes(const LearnTry& tried) const {
+  std::vector<Item> out;
+  for (std::string place : must_.missing(tried.changed)) {
+    while (place != "/" && !is_directory(place)) place = learn::folder_of(place);
+    Item item{Kind::kChange, place, {}, place, true};
+    const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(place, secrets_) &&
+                      learn::secrets_below(place, secrets_) == learn::Below::kNothing;
+    if (fits) out.push_back(std::move(item));
+  }
+  return out;
 }
 
 // For a command that uses nothing of its directory but where it is.
@@ -137,12 +169,13 @@ Status LearnSession::check_and_widen() {
     say(fmt::format("checking the {} grants that it seems to need", items_.size()));
     const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
-    if (succeeded(tried)) {
+    if (says_the_same(tried) && (!must_.known() || must_.places_met_by(tried.changed))) {
       used_ = learn::most(used_, tried.used);
+      must_.agree_with(tried.changed);
       return {};
     }
-    const bool only_words =
-        tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == model_->report.outcome.code;
+    const bool only_words = !says_the_same(tried) && tried.report.outcome.kind == OutcomeKind::kExited &&
+                            tried.report.outcome.code == model_->report.outcome.code;
     if (only_words && !repeated) {
       repeated = true;
       const LearnTry again = runs_.run(model_->policy, Observe::kAll);
@@ -157,6 +190,7 @@ Status LearnSession::check_and_widen() {
     }
     Collected found = seen_in(tried, Hidden::kGrant);
     added += add_new(items_, std::move(found.items));
+    if (must_.known()) added += add_new(items_, lost_changes(tried));
     if (added == 0) added = add_new(items_, std::move(found.looks));
     if (added == 0) added = add_new(items_, starting_place());
     if (added != 0) continue;
@@ -185,9 +219,7 @@ void LearnSession::tighten() {
                                return ok;
                              },
                              [&] { return tries < options_.tries && Clock::now() < until && !runs_.cancelled(); }};
-  // In a place that the cell has of its own the changes would go there without a word, and be lost.
-  const auto settled = [](const Item& item) { return item.kind == Kind::kChange && learn::is_cells_own(item.what); };
-  learn::Minimised done = learn::minimise(items_, settled, trials);
+  learn::Minimised done = learn::minimise(items_, [this](const Item& item) { return is_settled(item); }, trials);
   items_ = std::move(done.kept);
   untried_ = std::move(done.untried);
   if (!untried_.empty()) {

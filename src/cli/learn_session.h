@@ -62,7 +62,10 @@ class LearnSession {
   learn::Collected seen_in(const LearnTry& tried, learn::Hidden hidden) const;
   std::vector<learn::Item> not_given(std::vector<learn::Item> items, const Policy& policy) const;
   std::size_t add_new(std::vector<learn::Item>& to, std::vector<learn::Item> from) const;
-  bool succeeded(const LearnTry& tried);
+  bool says_the_same(const LearnTry& tried) const;
+  bool succeeded(const LearnTry& tried) const;
+  bool is_settled(const learn::Item& item) const;
+  std::vector<learn::Item> lost_changes(const LearnTry& tried) const;
   bool allowed(const Policy& policy) const;
   void want(const std::vector<learn::Wanted>& more);
   void say(const std::string& line) const;
@@ -80,6 +83,7 @@ class LearnSession {
   Limits wide_;                    // of runs that are not about limits
   std::optional<Plan> plan_;       // of the base
   std::optional<LearnTry> model_;  // the observed run that succeeded
+  learn::MustChange must_;         // what each run has to change, as the observed one did
   bool steady_ = true;             // two runs of the same say the same
   std::vector<learn::Item> items_;
   std::vector<learn::Item> looks_;

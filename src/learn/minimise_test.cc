@@ -66,6 +66,18 @@ TEST(Minimise, TakesTheLeastThatServes) {
   EXPECT_THAT(got.kept, ElementsAre(file));
 }
 
+TEST(Minimise, TakesNoWorkspaceOnlyToStartIn) {
+  const Item place{Kind::kChange, "/p", {}, {}, true};
+  const Item start{Kind::kCwd, "/p"};
+  const Item file{Kind::kRead, "/p/a"};
+  // It starts there for either reason.
+  const auto serves = [&](const std::vector<Item>& with) {
+    return contains(with, {place}) || contains(with, {start, file});
+  };
+  const Minimised got = minimise({start, place, file}, nothing, {serves, [] { return true; }});
+  EXPECT_THAT(got.kept, UnorderedElementsAre(start, file));
+}
+
 TEST(Minimise, SaysWhatItDidNotTry) {
   const std::vector<Item> items = files(8);
   std::size_t tries = 0;

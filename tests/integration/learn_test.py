@@ -5,7 +5,7 @@ import socket
 import subprocess
 import threading
 
-from cell import CLOCHE
+from cell import CGROUPS, CLOCHE
 from learn_case import LIMITS, LearnCase, without_each_grant
 
 
@@ -75,6 +75,31 @@ class Learn(LearnCase):
         deep = self.project + "/out/deep"
         _, text, _ = self.learnt("--", "sh", "-c", f"mkdir -p {deep} && echo x > {deep}/new")
         self.assertIn(f'path = [\n  "{self.project}/out",\n]', text)
+
+    def test_X5_what_is_written_where_it_stands_is_proposed_afterwards(self):
+        self.path("project/old", "old\n")
+        for code, kinds in (("echo x > out.txt", "added"), ("echo x >> old", "modified"), ("rm old", "deleted"),
+                            ("mkdir -p deep/er && echo x > deep/er/new", "added")):
+            with self.subTest(code=code):
+                policy, text, _ = self.learnt("--", "sh", "-c", code)
+                self.assertIn(f'path = [\n  "{self.project}",\n]', text)
+                ran = self.do("run", "--json", *([] if CGROUPS else ["--limits-mode", "best-effort"]), "--policy", policy,
+                              "--", "sh", "-c", code)
+                changes = json.loads(ran.stdout)["workspaces"][0]
+                self.assertNotEqual(changes[kinds], 0, changes)
+        _, text, _ = self.learnt("--direct", "--", "sh", "-c", "echo x > out.txt")
+        self.assertIn(f'write = [\n  "{self.project}",\n]', text)
+        self.assertIn(f'cwd = "{self.project}"', text)
+
+    def test_X5_what_is_not_changed_in_the_end_takes_no_workspace(self):
+        # A lock that comes and goes, as git has it.
+        _, text, _ = self.learnt("--", "sh", "-c", "cat data/one; if echo x > lock; then rm lock; fi; true")
+        self.assertNotIn("workspace", text)
+        self.assertIn("data/one", text)
+
+    def test_X5_names_that_never_are_the_same_are_proposed_all_the_same(self):
+        _, text, _ = self.learnt("--", "sh", "-c", "mktemp -p out > /dev/null; mktemp -d -p names > /dev/null")
+        self.assertIn(f'path = [\n  "{self.project}/names",\n  "{self.project}/out",\n]', text)
 
     def test_X5_where_a_command_starts_is_learnt_if_it_matters(self):
         policy, text, _ = self.learnt("--", "pwd")
