@@ -171,6 +171,8 @@ class Learn(LearnCase):
         self.path("project/new\nline = true", "odd\n")
         policy, text, _ = self.learnt("--", "cat", *names)
         self.assertEqual(self.run_with(policy, "cat", *names).stdout, "odd\n" * 4, text)
+        self.assertIn("\\u202eeman\"", text)
+        self.assertNotIn("\u202e", text)
         # No policy can spell this one, so its directory is granted, and the comment stays a comment.
         policy, text, _ = self.learnt("--", "cat", "new\nline = true")
         self.assertIn("no policy can spell", text)
