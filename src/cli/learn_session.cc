@@ -1,6 +1,7 @@
 #include "cli/learn_session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -305,6 +306,12 @@ LearnEnd LearnSession::learn() {
   learnt.wanted = wanted_;
   learnt.notes.push_back(fmt::format("Checked by running it again; {} runs in all. Exit code {}.", runs_.count(),
                                      model_->report.outcome.code));
+  if (const auto unknown = learn::unmeasured(used_); !unknown.empty()) {
+    const std::string note = fmt::format(
+        "Not learnt, because it cannot be measured here (cloche doctor tells why): {}.", fmt::join(unknown, ", "));
+    learnt.notes.push_back(note);
+    say(note);
+  }
   end.runs = runs_.count();
   end.used = used_;
   return end;

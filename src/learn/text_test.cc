@@ -155,5 +155,13 @@ TEST(Limits, OfAPolicyThatIsWidenedOnlyGrow) {
   EXPECT_EQ(raised_limits(used, base).memory, mebibytes(912));
 }
 
+TEST(Limits, SayWhatWasNotMeasured) {
+  Used used;
+  EXPECT_THAT(unmeasured(used), testing::ElementsAre("limits.memory", "limits.pids"));
+  used.usage.pids_peak = 1;
+  used.usage.memory_peak = mebibytes(1);
+  EXPECT_THAT(unmeasured(used), testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace cloche::learn

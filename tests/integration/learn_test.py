@@ -197,6 +197,13 @@ class Learn(LearnCase):
         self.assertIn("Wider than needed, perhaps", text)
         self.assertIn("may not be needed", done.stderr)
 
+    def test_X5_a_limit_that_could_not_be_measured_is_named(self):
+        _, text, done = self.learnt("--", "true")
+        for word in ("pids", "memory"):
+            learnt = f"\n{word} = " in text
+            self.assertNotEqual(learnt, f"limits.{word}" in text, text)
+            self.assertNotEqual(learnt, f"limits.{word}" in done.stderr, done.stderr)
+
     def test_words_that_are_wrong(self):
         there = self.path("there.toml", "mine")
         for words in (["--output", there, "--", "true"], ["--merge", there, "--output", "x", "--", "true"],
