@@ -28,6 +28,10 @@ bool never_began(const Report& report) {
   return report.outcome.kind == OutcomeKind::kRefused || report.outcome.kind == OutcomeKind::kFailed;
 }
 
+bool is_about_inet(const learn::Wanted& one) {
+  return one.what.starts_with("socket AF_INET") || one.what.starts_with("socket \"AF_INET");
+}
+
 // As a shell would take it; whoever prints it makes it harmless.
 std::string joined(const std::vector<std::string>& words) {
   constexpr std::size_t kMost = 400;
@@ -50,6 +54,14 @@ std::string joined(const std::vector<std::string>& words) {
 
 bool LearnSession::wants_unix_sockets() const {
   return std::ranges::any_of(wanted_, [](const learn::Wanted& one) { return one.what == "socket AF_UNIX"; });
+}
+
+// A server that talks to itself needs no host. With a loopback it is seen whom else it wants.
+bool LearnSession::adds_loopback(std::vector<Item>& always) {
+  const bool asked = std::ranges::any_of(wanted_, is_about_inet);
+  if (!asked || asked_network_ || base_.loopback || with_way_out(base_).needs_gateway()) return false;
+  asked_network_ = true;
+  return add_new(always, {{Kind::kLoopback, "true"}}) != 0;
 }
 
 Status LearnSession::observe() {
@@ -88,6 +100,11 @@ Status LearnSession::observe() {
     const bool done = tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == 0;
     Collected found = seen_in(tried, done ? Hidden::kLeave : Hidden::kGrant);
     want(found.wanted);
+    if (!done && !never_began(tried.report) && adds_loopback(always)) {
+      std::erase_if(wanted_, is_about_inet);
+      say("it asked for the network; again with a loopback of its own, on which nobody else is");
+      continue;
+    }
     const bool grew =
         !done && round < kMostRounds && !never_began(tried.report) &&
         add_new(more, not_given(found.items, tried.policy)) + add_new(more, not_given(found.looks, tried.policy)) != 0;
@@ -102,6 +119,7 @@ Status LearnSession::observe() {
       if (!never_began(tried.report)) {
         command_code_ = 1;
         put(STDERR_FILENO, tried.report.err.tail);
+        list_hosts(tried.policy);
       }
       return std::unexpected(failure_of(tried));
     }
@@ -266,17 +284,18 @@ Status LearnSession::settle_limits() {
 }
 
 // Without a gateway a command that wants out is only seen to ask for a socket.
-void LearnSession::list_hosts() {
-  const bool asked = std::ranges::any_of(wanted_, [](const learn::Wanted& one) {
-    return one.what.starts_with("socket AF_INET") || one.what.starts_with("socket \"AF_INET");
-  });
+void LearnSession::list_hosts(const Policy& of_run) {
+  const bool asked = asked_network_ || std::ranges::any_of(wanted_, is_about_inet);
   if (!asked || with_way_out(base_).needs_gateway()) return;
-  Policy policy = model_->policy;
+  Policy policy = of_run;
   policy.net_allow.push_back({kNobody, {}});
   if (!allowed(policy)) return;
   say("it asked for the network; again, to hear for which hosts (none is reached)");
   const LearnTry tried = runs_.run(policy, Observe::kCalls);
-  if (tried.report.network) want(learn::collect_network(*tried.report.network).wanted);
+  if (!tried.report.network) return;
+  const Collected hosts = learn::collect_network(*tried.report.network);
+  if (!hosts.wanted.empty()) std::erase_if(wanted_, is_about_inet);
+  want(hosts.wanted);
 }
 
 LearnEnd LearnSession::learn() {
@@ -290,7 +309,7 @@ LearnEnd LearnSession::learn() {
     return true;
   };
   if (ended(prepare()) || ended(observe())) return end;
-  list_hosts();
+  list_hosts(model_->policy);
   if (ended(check_and_widen())) return end;
   tighten();
   if (ended({}) || ended(settle_limits())) return end;

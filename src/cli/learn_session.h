@@ -47,7 +47,8 @@ class LearnSession {
   Status check_and_widen();
   void tighten();
   Status settle_limits();
-  void list_hosts();
+  void list_hosts(const Policy& of_run);
+  bool adds_loopback(std::vector<learn::Item>& always);
   void tell_of_secrets() const;
   bool wants_unix_sockets() const;
 
@@ -91,6 +92,7 @@ class LearnSession {
   std::vector<learn::Wanted> wanted_;
   learn::Used used_;
   Limits limits_;
+  bool asked_network_ = false;
   int command_code_ = 0;  // 1: the command failed
 };
 

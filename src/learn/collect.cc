@@ -243,9 +243,9 @@ Collected collect_network(const NetworkUse& use) {
         once(out.wanted, Wanted{"connect " + harmless(c.name), c.reason});
     } else if (c.verdict == Verdict::kDenied) {
       const bool asks = c.port == 0 || c.via == Via::kDns;
-      const std::string what =
-          asks ? "look up " + harmless(c.name.empty() ? c.address : c.name) : "connect " + harmless(host_and_port(c));
-      once(out.wanted, Wanted{what, "--allow-net HOST:PORT lets it through"});
+      const std::string whom = harmless(asks ? (c.name.empty() ? c.address : c.name) : host_and_port(c));
+      once(out.wanted, Wanted{(asks ? "look up " : "connect ") + whom,
+                              fmt::format("--allow-net {}{} lets it through", whom, asks ? ":PORT" : "")});
     } else if (c.port != 0 && c.via != Via::kDns) {
       once(out.items, Item{Kind::kHost, host_and_port(c)});
     }

@@ -276,6 +276,7 @@ TEST(Collect, TakesHostsThatWereReachedAndListsOthers) {
   EXPECT_THAT(got.items, ElementsAre(Item{Kind::kHost, "api.example.org:443"}));
   ASSERT_THAT(got.wanted, SizeIs(1));
   EXPECT_EQ(got.wanted[0].what, "connect evil.example.org:443");
+  EXPECT_EQ(got.wanted[0].reason, "--allow-net evil.example.org:443 lets it through");
 }
 
 TEST(SecretPlaces, AreKnownByPlaceAndByName) {

@@ -25,6 +25,7 @@ int turn_of(const Item& item) {
       return item.directory ? 4 : 5;
     case Kind::kHost:
     case Kind::kSocket:
+    case Kind::kLoopback:
       break;
   }
   return 6;

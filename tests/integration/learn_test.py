@@ -9,6 +9,15 @@ from cell import CGROUPS, CLOCHE
 from learn_case import LIMITS, LearnCase, without_each_grant
 
 
+TALK_TO_ITSELF = """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname(), 5)
+server.accept()[0].sendall(b"hi")
+print(client.recv(2))
+"""
+
+
 class Learn(LearnCase):
     def learnt(self, *words):
         policy = self.path("learnt.toml")
@@ -203,6 +212,20 @@ class Learn(LearnCase):
             learnt = f"\n{word} = " in text
             self.assertNotEqual(learnt, f"limits.{word}" in text, text)
             self.assertNotEqual(learnt, f"limits.{word}" in done.stderr, done.stderr)
+
+    def test_X5_a_command_that_talks_to_itself_gets_a_loopback(self):
+        self.path("project/talk.py", TALK_TO_ITSELF)
+        policy, text, _ = self.learnt("--", "python3", "talk.py")
+        self.assertIn("loopback = true", text)
+        self.assertNotIn("Wanted", text)
+        self.assertEqual(self.run_with(policy, "python3", "talk.py").stdout, "b'hi'\n")
+
+    def test_X5_an_address_that_is_wanted_is_named_with_its_port(self):
+        code = "import socket; socket.create_connection(('192.0.2.7', 81), 2)"
+        done = self.learn("--", "python3", "-c", code)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("connect 192.0.2.7:81: --allow-net 192.0.2.7:81 lets it through", done.stderr)
+        self.assertNotIn("AF_INET", done.stderr)
 
     def test_words_that_are_wrong(self):
         there = self.path("there.toml", "mine")
