@@ -66,7 +66,8 @@ class Search {
       if (!folders) return Below::kSecrets;
       if (left == 0 || Clock::now() > until) return Below::kUnknown;
       all = all && folders->second;
-      for (const std::string& name : folders->first) waiting.push_back((directory == "/" ? "" : directory) + "/" + name);
+      for (const std::string& name : folders->first)
+        waiting.push_back((directory == "/" ? "" : directory) + "/" + name);
     }
     return all ? Below::kNothing : Below::kUnknown;
   }
@@ -83,7 +84,8 @@ class Search {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       if (learn::is_secret_name(name)) return std::nullopt;
-      if (left == 0 || --left == 0) return out;
+      if (left == 0) return out;
+      --left;
       if (is_folder(fd, *entry)) out.first.emplace_back(name);
     }
     out.second = true;

@@ -123,11 +123,13 @@ void LearnSession::tell_of_secrets() const {
     case learn::Below::kNothing:
       return;
     case learn::Below::kSecrets:
-      return say("there are places of secrets below the current directory: it is shown piece by piece, without them, and "
-                 "nothing can be made in it itself; --workspace . shows all of it");
+      return say(
+          "there are places of secrets below the current directory: it is shown piece by piece, without them, and "
+          "nothing can be made in it itself; --workspace . shows all of it");
     case learn::Below::kUnknown:
-      return say("the current directory could not be searched for places of secrets (too much in it, or not readable): "
-                 "it is shown piece by piece, and nothing can be made in it itself; --workspace . shows all of it");
+      return say(
+          "the current directory could not be searched for places of secrets (too much in it, or not readable): "
+          "it is shown piece by piece, and nothing can be made in it itself; --workspace . shows all of it");
   }
 }
 

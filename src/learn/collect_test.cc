@@ -230,9 +230,9 @@ TEST(Collect, AnInterpreterIsARegularFileThatMayBeExecutedOrNothing) {
     std::vector<Sighting> seen;
     for (const auto& [script, names] : fake.interpreters) seen.push_back(sighting(Use::kExecute, script));
     const Collected got = fake.collect(seen, hidden);
-    EXPECT_THAT(got.items, ElementsAre(Item{Kind::kExec, "/opt/a"}, Item{Kind::kExec, "/opt/b"},
-                                       Item{Kind::kExec, "/opt/c"}, Item{Kind::kExec, "/opt/d"},
-                                       Item{Kind::kExec, "/opt/e"}));
+    EXPECT_THAT(got.items,
+                ElementsAre(Item{Kind::kExec, "/opt/a"}, Item{Kind::kExec, "/opt/b"}, Item{Kind::kExec, "/opt/c"},
+                            Item{Kind::kExec, "/opt/d"}, Item{Kind::kExec, "/opt/e"}));
   }
 }
 

@@ -126,8 +126,8 @@ TEST(Fold, TakesADirectoryOfWhichHalfIsUsedAndSaysHowMuch) {
 }
 
 TEST(Fold, NeverTakesHomeOrRootOrAPlaceOfSecrets) {
-  for (const char* folder : {"/home/me", "/home", "/srv", "/home/me/.config", "/home/me/.ssh", "/etc", "/root",
-                             "/srv/backup"}) {
+  for (const char* folder :
+       {"/home/me", "/home", "/srv", "/home/me/.config", "/home/me/.ssh", "/etc", "/root", "/srv/backup"}) {
     EXPECT_THAT(fold(in(folder, 8), ten, kSecrets), SizeIs(8)) << folder;
   }
 }

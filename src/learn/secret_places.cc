@@ -108,7 +108,8 @@ bool is_secret_place(const std::string& path, const Secrets& secrets) {
 bool holds_secret_places(const std::string& directory, const Secrets& secrets) {
   if (directory == "/" || directory == "/home" || directory == "/root" || path_covers(directory, secrets.home))
     return true;
-  return any_place(secrets, [&](const std::string& place) { return place != directory && path_covers(directory, place); });
+  return any_place(secrets,
+                   [&](const std::string& place) { return place != directory && path_covers(directory, place); });
 }
 
 Below secrets_below(const std::string& directory, const Secrets& secrets) {

@@ -80,8 +80,8 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
         fmt::format("  {}{}\n", times(denial.count), denial.program.empty() ? "" : ", by " + printable(denial.program)),
         Hue::kDim, options.colour);
     if (!denial.allow.empty()) {
-      out +=
-          fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour), shown_policy_line(denial.allow));
+      out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour),
+                         shown_policy_line(denial.allow));
     }
     if (!denial.never.empty()) {
       out += fmt::format("         {} {}\n", paint("never:", Hue::kYellow, options.colour), printable(denial.never));
