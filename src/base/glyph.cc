@@ -1,6 +1,12 @@
 #include "base/glyph.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
 
 namespace cloche {
 namespace {
@@ -72,5 +78,27 @@ constexpr bool within(const std::array<Range, N>& ranges, char32_t code) {
 bool unsafe_to_show(char32_t code) { return within(kUnsafe, code); }
 
 std::size_t columns_of(char32_t code) { return within(kNarrow, code) ? 0 : within(kWide, code) ? 2 : 1; }
+
+std::string toml_escape(char32_t code) {
+  const auto number = static_cast<std::uint32_t>(code);
+  return number > 0xffff ? fmt::format("\\U{:08x}", number) : fmt::format("\\u{:04x}", number);
+}
+
+std::string shown_policy_line(std::string_view line) {
+  std::string out;
+  while (!line.empty()) {
+    const Utf8Char c = decode_utf8(line);
+    const std::string_view bytes = line.substr(0, std::max<std::size_t>(c.length, 1));
+    line.remove_prefix(bytes.size());
+    if (c.length == 0) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes[0]));  // no policy may have it
+    } else if (unsafe_to_show(c.code)) {
+      out += toml_escape(c.code);
+    } else {
+      out += bytes;
+    }
+  }
+  return out;
+}
 
 }  // namespace cloche

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "base/glyph.h"
 #include "base/units.h"
 #include "cli/console.h"
 #include "cli/policy_files.h"
@@ -37,6 +41,18 @@ bool answered_yes() {
   std::string line;
   for (char c = 0; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n' && line.size() < 16;) line += c;
   return line == "y" || line == "Y" || line == "yes";
+}
+
+// Of the file that is widened, too, for a terminal; elsewhere it is a patch.
+std::string shown_policy(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    out += shown_policy_line(text.substr(0, end));
+    if (end < text.size()) out += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 void write_items(JsonWriter& json, std::string_view name, const std::vector<learn::Item>& items) {
@@ -128,9 +144,8 @@ int write_merged(const LearnEnd& end, const std::string& path, const ReportFile&
     return 0;
   }
   if (Status same = says(*merged, path, end.learnt.policy); !same) return complain(same.error(), kExitFailed);
-  diff::UnifiedOptions options;
-  if (::isatty(STDOUT_FILENO) == 1) options.showing = diff::Showing::kHarmless;
-  put(STDOUT_FILENO, diff::unified(path.substr(path.rfind('/') + 1), diff::diff_lines(*text, *merged), options));
+  const std::string diff = diff::unified(path.substr(path.rfind('/') + 1), diff::diff_lines(*text, *merged), {});
+  put(STDOUT_FILENO, ::isatty(STDOUT_FILENO) == 1 ? shown_policy(diff) : diff);
   put(STDERR_FILENO, wanted_text(end.learnt.wanted));
   if (answer == MergeAnswer::kAsk && !answered_yes()) {
     put(STDERR_FILENO, "cloche: learn: nothing was written\n");

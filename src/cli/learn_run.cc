@@ -2,6 +2,7 @@
 
 #include <sys/statvfs.h>
 
+#include "cli/learn_changes.h"
 #include "cli/learn_view.h"
 #include "engine/engine.h"
 #include "learn/item.h"
@@ -43,9 +44,11 @@ LearnTry LearnRuns::run(Policy policy, Observe observe) {
   wiring.on_seen = [&out](const std::vector<observe::Sighting>& seen) { out.seen = seen; };
   HeadStart head;
   head.in_host_program = true;
-  out.report =
-      cloche::run(out.policy, *request, probe_for(out.policy, request->home), std::move(wiring), std::move(head),
-                  [&out](const Plan&, const Leftovers& left, Report&) { measure(left.scratch.get(), out.used); });
+  out.report = cloche::run(out.policy, *request, probe_for(out.policy, request->home), std::move(wiring),
+                           std::move(head), [&](const Plan& plan, const Leftovers& left, Report&) {
+                             measure(left.scratch.get(), out.used);
+                             out.changed = changes_of(plan, left, cancel_.get());
+                           });
   out.used.usage = out.report.usage;
   cancelled_ = cancelled_ || out.report.outcome.kind == OutcomeKind::kCancelled;
   return out;

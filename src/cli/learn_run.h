@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "cli/run_options.h"
+#include "learn/changes.h"
 #include "learn/limits.h"
 #include "observe/sighting.h"
 #include "plan/plan.h"
@@ -20,6 +21,7 @@ struct LearnTry {
   std::vector<observe::Sighting> seen;
   std::string out;  // what it wrote to stdout
   learn::Used used;
+  learn::Changed changed;
 };
 
 class LearnRuns {

@@ -1,6 +1,7 @@
 #include "cli/learn_session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include "cli/learn_view.h"
 #include "learn/fold.h"
 #include "learn/minimise.h"
-#include "learn/secret_places.h"
 
 namespace cloche::cli {
 namespace {
@@ -26,6 +26,10 @@ constexpr const char* kNobody = "nobody.invalid:1";
 
 bool never_began(const Report& report) {
   return report.outcome.kind == OutcomeKind::kRefused || report.outcome.kind == OutcomeKind::kFailed;
+}
+
+bool is_about_inet(const learn::Wanted& one) {
+  return one.what.starts_with("socket AF_INET") || one.what.starts_with("socket \"AF_INET");
 }
 
 // As a shell would take it; whoever prints it makes it harmless.
@@ -52,8 +56,17 @@ bool LearnSession::wants_unix_sockets() const {
   return std::ranges::any_of(wanted_, [](const learn::Wanted& one) { return one.what == "socket AF_UNIX"; });
 }
 
+// A server that talks to itself needs no host. With a loopback it is seen whom else it wants.
+bool LearnSession::adds_loopback(std::vector<Item>& always) {
+  const bool asked = std::ranges::any_of(wanted_, is_about_inet);
+  if (!asked || asked_network_ || base_.loopback || with_way_out(base_).needs_gateway()) return false;
+  asked_network_ = true;
+  return add_new(always, {{Kind::kLoopback, "true"}}) != 0;
+}
+
 Status LearnSession::observe() {
-  std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), home()));
+  std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), secrets_));
+  tell_of_secrets();
   // Where a piece of the host's files is granted, a guest has no unix sockets.
   if (!with_way_out(base_).sockets.empty()) given.clear();
   const bool has_place = base_.cwd != "/work" || !base_.workspace.path.empty();
@@ -62,6 +75,8 @@ Status LearnSession::observe() {
   // Where it starts; it has to be there.
   if (!has_place && shows(widened(given), current_directory())) {
     add_new(always, {{Kind::kCwd, current_directory()}});
+  } else if (!has_place) {
+    say("the current directory is not in view: it starts in /work, and what it makes there ends with the run");
   }
   add_new(always, {{Kind::kExecWritable, "all"}});
   if (with_way_out(base_).needs_gateway()) {
@@ -85,6 +100,11 @@ Status LearnSession::observe() {
     const bool done = tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == 0;
     Collected found = seen_in(tried, done ? Hidden::kLeave : Hidden::kGrant);
     want(found.wanted);
+    if (!done && !never_began(tried.report) && adds_loopback(always)) {
+      std::erase_if(wanted_, is_about_inet);
+      say("it asked for the network; again with a loopback of its own, on which nobody else is");
+      continue;
+    }
     const bool grew =
         !done && round < kMostRounds && !never_began(tried.report) &&
         add_new(more, not_given(found.items, tried.policy)) + add_new(more, not_given(found.looks, tried.policy)) != 0;
@@ -99,6 +119,7 @@ Status LearnSession::observe() {
       if (!never_began(tried.report)) {
         command_code_ = 1;
         put(STDERR_FILENO, tried.report.err.tail);
+        list_hosts(tried.policy);
       }
       return std::unexpected(failure_of(tried));
     }
@@ -109,15 +130,45 @@ Status LearnSession::observe() {
     add_new(items_, std::move(always));
     used_ = tried.used;
     model_ = std::move(tried);
-    items_ = learn::fold(std::move(items_), learn_host().entries, home());
+    items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
+    must_ = learn::MustChange(model_->changed, items_);
     return {};
   }
 }
 
-bool LearnSession::succeeded(const LearnTry& tried) {
+bool LearnSession::says_the_same(const LearnTry& tried) const {
   const Outcome& outcome = tried.report.outcome;
   if (outcome.kind != OutcomeKind::kExited || outcome.code != model_->report.outcome.code) return false;
   return !steady_ || tried.out == model_->out;
+}
+
+bool LearnSession::succeeded(const LearnTry& tried) const {
+  return says_the_same(tried) && must_.met_by(tried.changed);
+}
+
+// Left out, these would show in nothing but what is changed in the end.
+bool LearnSession::is_settled(const Item& item) const {
+  const bool about_changes = item.kind == Kind::kChange || item.kind == Kind::kCwd;
+  if (!about_changes || must_.known()) {
+    // A trial has workspaces, where a command starts by itself; it does not start in what files.write names. And the
+    // time of a file, which no proposal has, may be what is written.
+    const bool own = item.kind == Kind::kChange && learn::is_cells_own(item.what);
+    return options_.changes == learn::Changes::kDirect && (own || (item.kind == Kind::kCwd && !must_.nothing()));
+  }
+  return item.kind == Kind::kCwd || learn::is_cells_own(item.what);
+}
+
+// For changes that nobody saw being made.
+std::vector<Item> LearnSession::lost_changes(const LearnTry& tried) const {
+  std::vector<Item> out;
+  for (std::string place : must_.missing(tried.changed)) {
+    while (place != "/" && !is_directory(place)) place = learn::folder_of(place);
+    Item item{Kind::kChange, place, {}, place, true};
+    const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(place, secrets_) &&
+                      learn::secrets_below(place, secrets_) == learn::Below::kNothing;
+    if (fits) out.push_back(std::move(item));
+  }
+  return out;
 }
 
 // For a command that uses nothing of its directory but where it is.
@@ -125,7 +176,8 @@ std::vector<Item> LearnSession::starting_place() const {
   const auto cwd = std::ranges::find(items_, Kind::kCwd, &Item::kind);
   if (cwd == items_.end() || shows(widened(items_), cwd->what)) return {};
   Item item{Kind::kRead, cwd->what, "the command starts there", {}, true};
-  const bool fits = !learn::holds_secret_places(item.what, home()) && learn::ungrantable(item).empty();
+  const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(item.what, secrets_) &&
+                    learn::secrets_below(item.what, secrets_) == learn::Below::kNothing;
   return fits ? std::vector{item} : std::vector<Item>();
 }
 
@@ -136,12 +188,13 @@ Status LearnSession::check_and_widen() {
     say(fmt::format("checking the {} grants that it seems to need", items_.size()));
     const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
-    if (succeeded(tried)) {
+    if (says_the_same(tried) && (!must_.known() || must_.places_met_by(tried.changed))) {
       used_ = learn::most(used_, tried.used);
+      must_.agree_with(tried.changed);
       return {};
     }
-    const bool only_words =
-        tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == model_->report.outcome.code;
+    const bool only_words = !says_the_same(tried) && tried.report.outcome.kind == OutcomeKind::kExited &&
+                            tried.report.outcome.code == model_->report.outcome.code;
     if (only_words && !repeated) {
       repeated = true;
       const LearnTry again = runs_.run(model_->policy, Observe::kAll);
@@ -152,10 +205,11 @@ Status LearnSession::check_and_widen() {
     std::size_t added = 0;
     if (!looked) {
       looked = true;
-      added = add_new(items_, learn::fold(looks_, learn_host().entries, home()));
+      added = add_new(items_, learn::fold(looks_, learn_host().entries, secrets_));
     }
     Collected found = seen_in(tried, Hidden::kGrant);
     added += add_new(items_, std::move(found.items));
+    if (must_.known()) added += add_new(items_, lost_changes(tried));
     if (added == 0) added = add_new(items_, std::move(found.looks));
     if (added == 0) added = add_new(items_, starting_place());
     if (added != 0) continue;
@@ -184,9 +238,8 @@ void LearnSession::tighten() {
                                return ok;
                              },
                              [&] { return tries < options_.tries && Clock::now() < until && !runs_.cancelled(); }};
-  // In a place that the cell has of its own the changes would go there without a word, and be lost.
-  const auto settled = [](const Item& item) { return item.kind == Kind::kChange && learn::is_cells_own(item.what); };
-  learn::Minimised done = learn::minimise(items_, settled, trials);
+  learn::Minimised done = learn::minimise(
+      items_, [this](const Item& item) { return is_settled(item); }, trials);
   items_ = std::move(done.kept);
   untried_ = std::move(done.untried);
   if (!untried_.empty()) {
@@ -232,17 +285,18 @@ Status LearnSession::settle_limits() {
 }
 
 // Without a gateway a command that wants out is only seen to ask for a socket.
-void LearnSession::list_hosts() {
-  const bool asked = std::ranges::any_of(wanted_, [](const learn::Wanted& one) {
-    return one.what.starts_with("socket AF_INET") || one.what.starts_with("socket \"AF_INET");
-  });
+void LearnSession::list_hosts(const Policy& of_run) {
+  const bool asked = asked_network_ || std::ranges::any_of(wanted_, is_about_inet);
   if (!asked || with_way_out(base_).needs_gateway()) return;
-  Policy policy = model_->policy;
+  Policy policy = of_run;
   policy.net_allow.push_back({kNobody, {}});
   if (!allowed(policy)) return;
   say("it asked for the network; again, to hear for which hosts (none is reached)");
   const LearnTry tried = runs_.run(policy, Observe::kCalls);
-  if (tried.report.network) want(learn::collect_network(*tried.report.network).wanted);
+  if (!tried.report.network) return;
+  const Collected hosts = learn::collect_network(*tried.report.network);
+  if (!hosts.wanted.empty()) std::erase_if(wanted_, is_about_inet);
+  want(hosts.wanted);
 }
 
 LearnEnd LearnSession::learn() {
@@ -256,7 +310,7 @@ LearnEnd LearnSession::learn() {
     return true;
   };
   if (ended(prepare()) || ended(observe())) return end;
-  list_hosts();
+  list_hosts(model_->policy);
   if (ended(check_and_widen())) return end;
   tighten();
   if (ended({}) || ended(settle_limits())) return end;
@@ -272,6 +326,12 @@ LearnEnd LearnSession::learn() {
   learnt.wanted = wanted_;
   learnt.notes.push_back(fmt::format("Checked by running it again; {} runs in all. Exit code {}.", runs_.count(),
                                      model_->report.outcome.code));
+  if (const auto unknown = learn::unmeasured(used_); !unknown.empty()) {
+    const std::string note = fmt::format(
+        "Not learnt, because it cannot be measured here (cloche doctor tells why): {}.", fmt::join(unknown, ", "));
+    learnt.notes.push_back(note);
+    say(note);
+  }
   end.runs = runs_.count();
   end.used = used_;
   return end;

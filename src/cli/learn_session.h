@@ -47,7 +47,9 @@ class LearnSession {
   Status check_and_widen();
   void tighten();
   Status settle_limits();
-  void list_hosts();
+  void list_hosts(const Policy& of_run);
+  bool adds_loopback(std::vector<learn::Item>& always);
+  void tell_of_secrets() const;
   bool wants_unix_sockets() const;
 
   Policy widened(const std::vector<learn::Item>& items) const;
@@ -61,7 +63,10 @@ class LearnSession {
   learn::Collected seen_in(const LearnTry& tried, learn::Hidden hidden) const;
   std::vector<learn::Item> not_given(std::vector<learn::Item> items, const Policy& policy) const;
   std::size_t add_new(std::vector<learn::Item>& to, std::vector<learn::Item> from) const;
-  bool succeeded(const LearnTry& tried);
+  bool says_the_same(const LearnTry& tried) const;
+  bool succeeded(const LearnTry& tried) const;
+  bool is_settled(const learn::Item& item) const;
+  std::vector<learn::Item> lost_changes(const LearnTry& tried) const;
   bool allowed(const Policy& policy) const;
   void want(const std::vector<learn::Wanted>& more);
   void say(const std::string& line) const;
@@ -73,11 +78,13 @@ class LearnSession {
   const Environment& env_;
   LearnRuns runs_;
   std::vector<Ceiling> ceilings_;
+  learn::Secrets secrets_;
   Policy parent_;
   Policy base_;                    // parent and flags
   Limits wide_;                    // of runs that are not about limits
   std::optional<Plan> plan_;       // of the base
   std::optional<LearnTry> model_;  // the observed run that succeeded
+  learn::MustChange must_;         // what each run has to change, as the observed one did
   bool steady_ = true;             // two runs of the same say the same
   std::vector<learn::Item> items_;
   std::vector<learn::Item> looks_;
@@ -85,6 +92,7 @@ class LearnSession {
   std::vector<learn::Wanted> wanted_;
   learn::Used used_;
   Limits limits_;
+  bool asked_network_ = false;
   int command_code_ = 0;  // 1: the command failed
 };
 

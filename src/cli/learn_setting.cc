@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cli/console.h"
+#include "cli/learn_secrets.h"
 #include "cli/learn_view.h"
 #include "cli/policy_files.h"
 #include "plan/steps.h"
@@ -77,6 +78,7 @@ Status LearnSession::prepare() {
     CLOCHE_TRY_ASSIGN(parent_, load_policy(options_.policy_file));
   }
   base_ = parent_;
+  secrets_ = secrets_of_host(env_, home(), current_directory());
   CLOCHE_TRY(apply_env_overrides(base_, env_));
   // Hosts and sockets that may be reached while it is learnt; the policy gets those that are.
   RunArgs rest = args_;
@@ -114,6 +116,23 @@ Status LearnSession::prepare() {
   return {};
 }
 
+// A command that cannot write where it stands would fail, and nobody would know why.
+void LearnSession::tell_of_secrets() const {
+  if (!base_.workspace.path.empty()) return;
+  switch (learn::secrets_below(current_directory(), secrets_)) {
+    case learn::Below::kNothing:
+      return;
+    case learn::Below::kSecrets:
+      return say(
+          "there are places of secrets below the current directory: it is shown piece by piece, without them, and "
+          "nothing can be made in it itself; --workspace . shows all of it");
+    case learn::Below::kUnknown:
+      return say(
+          "the current directory could not be searched for places of secrets (too much in it, or not readable): "
+          "it is shown piece by piece, and nothing can be made in it itself; --workspace . shows all of it");
+  }
+}
+
 Policy LearnSession::widened(const std::vector<Item>& items) const {
   Policy policy = learn::compose(base_, items, learn::Changes::kProposed);
   policy.limits = wide_;
@@ -145,7 +164,7 @@ void LearnSession::add_rules(Policy& policy) const {
 
 learn::Setting LearnSession::setting(const Policy& of_run, Hidden hidden) const {
   learn::Setting out;
-  out.home = home();
+  out.secrets = secrets_;
   out.hidden = hidden;
   out.was_granted = [paths = granted_paths(of_run, home())](const std::string& path) { return covered(paths, path); };
   out.already = [this, paths = granted_paths(base_, home())](const std::string& path) {

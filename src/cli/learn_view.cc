@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "base/fd.h"
-#include "learn/secret_places.h"
+#include "base/units.h"
 #include "observe/host_look.h"
 #include "policy/check.h"
 #include "policy/env_names.h"
@@ -28,6 +28,7 @@ constexpr std::size_t kMostGrants = 192;
 constexpr std::size_t kMostCopies = 24;
 constexpr std::size_t kMostEntries = 65'536;  // of a directory that is counted
 constexpr int kDeepestSplit = 4;
+constexpr Millis kLongestLook{4000};
 constexpr int kMostLinks = 40;  // as the kernel has it
 
 // The guest chose these names: looking for them must not act on anything.
@@ -111,22 +112,17 @@ std::optional<std::size_t> count_entries(const std::string& directory) {
 
 class View {
  public:
-  View(std::string home) : home_(std::move(home)) {}
-
-  // A place of secrets among what lies directly in it splits a directory, too.
-  bool needs_split(const std::string& directory) const {
-    if (learn::holds_secret_places(directory, home_)) return true;
-    const auto names = names_in(directory);
-    return names && std::ranges::any_of(*names, learn::is_secret_name);
-  }
+  explicit View(const learn::Secrets& secrets) : secrets_(secrets), until_(Clock::now() + kLongestLook) {}
 
   void add(const std::string& path, Kind kind, int depth) {
     struct stat st {};
     // Grants never go through links.
     if (::lstat(path.c_str(), &st) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) return;
-    if (learn::is_secret_place(path, home_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants)
+    if (learn::is_secret_place(path, secrets_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants)
       return;
-    if (S_ISDIR(st.st_mode) && needs_split(path)) {
+    // What there was no time to look into is not shown; a command that fails for want of it gets it by name.
+    if (Clock::now() > until_) return;
+    if (S_ISDIR(st.st_mode) && learn::secrets_below(path, secrets_) != learn::Below::kNothing) {
       const auto names = depth < kDeepestSplit ? names_in(path) : std::nullopt;
       for (const std::string& name : names ? *names : std::vector<std::string>()) {
         add((path == "/" ? "" : path) + "/" + name, kind, depth + 1);
@@ -146,7 +142,8 @@ class View {
   std::vector<Item> take() { return std::move(items_); }
 
  private:
-  std::string home_;
+  const learn::Secrets& secrets_;
+  Clock::time_point until_;
   std::vector<Item> items_;
   std::size_t copies_ = 0;
 };
@@ -168,11 +165,11 @@ learn::Host learn_host() {
           interpreter, count_entries};
 }
 
-std::vector<Item> wide_view(const std::string& cwd, const std::string& home) {
-  View view(home);
+std::vector<Item> wide_view(const std::string& cwd, const learn::Secrets& secrets) {
+  View view(secrets);
   const bool systems = !learn::ungrantable({Kind::kChange, cwd, {}, {}, true}).empty();
   if (!systems && cwd != "/tmp" && cwd != "/work" && cwd != "/home") view.add(cwd, Kind::kChange, 0);
-  view.add(home, Kind::kExec, 0);
+  view.add(secrets.home, Kind::kExec, 0);
   for (const char* place : {"/opt", "/srv", "/mnt", "/media"}) view.add(place, Kind::kExec, 0);
   return view.take();
 }

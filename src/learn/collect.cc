@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "filter/watch.h"
-#include "learn/secret_places.h"
 #include "plan/landlock.h"
 #include "policy/key_value.h"
 
@@ -29,6 +28,10 @@ bool is_kernels(const std::string& path) {
 }
 
 constexpr const char* kSecret = "it holds secrets; --read PATH grants it";
+constexpr const char* kHoldsSecrets = "it holds places of secrets; grant what is needed in it by name";
+constexpr const char* kNotSearched =
+    "it could not be searched for places of secrets: there is too much in it, or some of it cannot be read; grant what "
+    "is needed in it by name";
 
 class Collector {
  public:
@@ -72,16 +75,22 @@ class Collector {
 
   // False: it is not granted, and said why.
   bool may(const char* verb, const Item& item, bool hidden) {
-    if (is_secret_place(item.what, setting_.home)) {
+    if (is_secret_place(item.what, setting_.secrets)) {
       want(verb, item.what, kSecret);
       return false;
     }
     const bool whole = item.kind == Kind::kChange || item.directory;
-    if (whole && holds_secret_places(item.what, setting_.home)) {
-      want(verb, item.what, "it holds places of secrets; grant what is needed in it by name");
+    if (whole && holds_secret_places(item.what, setting_.secrets)) {
+      want(verb, item.what, kHoldsSecrets);
       return false;
     }
     if (hidden && setting_.hidden == Hidden::kLeave) return false;  // it did well without
+    // Searched last: it takes time.
+    if (const Below below = whole ? secrets_below(item.what, setting_.secrets) : Below::kNothing;
+        below != Below::kNothing) {
+      want(verb, item.what, below == Below::kSecrets ? kHoldsSecrets : kNotSearched);
+      return false;
+    }
     if (const std::string reason = ungrantable(item); !reason.empty()) {
       want(verb, item.what, reason);
       return false;
@@ -109,7 +118,7 @@ class Collector {
 
   void add_links(std::vector<Item>& list, const std::string& path, Presence presence) {
     for (const std::string& folder : host_.link_places(path)) {
-      if (folder == "/" || (setting_.already(folder) & ll::kReadDir) != 0) continue;
+      if (folder == "/" || is_kernels(folder) || (setting_.already(folder) & ll::kReadDir) != 0) continue;
       const bool hidden = !setting_.was_granted(folder);
       if (hidden && is_cells_own(folder) && presence == Presence::kThere) continue;
       Item item{Kind::kRead, folder, "holds a symbolic link that is walked", {}, true};
@@ -128,7 +137,7 @@ class Collector {
         hidden && s.presence == Presence::kMissing;  // as files of a directory that the cell has of its own
     const bool shown = !missed && (only_looks ? has != 0 : (has & needed) == needed);
     if (!found->allowed && !shown) return;  // it failed, and would outside
-    const bool secret = is_secret_place(found->real, setting_.home) || is_secret_place(s.what, setting_.home);
+    const bool secret = is_secret_place(found->real, setting_.secrets) || is_secret_place(s.what, setting_.secrets);
     if (!shown && secret) {
       if (!only_looks) want("read", found->real, kSecret);
       return;
@@ -151,24 +160,31 @@ class Collector {
       if (s.presence != Presence::kMissing) push(out_.items, {Kind::kExecWritable, "what it wrote is executed"});
       return;
     }
-    if (found->directory || !found->allowed || is_own(found->real, s)) return;
+    if (!found->regular || !found->allowed || is_own(found->real, s)) return;
     const bool hidden = is_hidden(found->real, s);
     if (hidden && is_cells_own(found->real) && setting_.hidden == Hidden::kLeave) return;
-    add_links(out_.items, s.what, s.presence);
-    add_program(found->real, hidden);
+    if (!add_program(s.what, *found, s.presence, hidden)) return;
     // The kernel opens it by itself, so nobody tells of it.
     const std::string interpreter = host_.interpreter(found->real);
     if (interpreter.empty()) return;
-    if (const auto runs = host_.look(interpreter, Right::kExecute)) {
-      add_links(out_.items, interpreter, s.presence);
-      add_program(runs->real, hidden);
-    }
+    if (const auto runs = host_.look(interpreter, Right::kExecute)) add_program(interpreter, *runs, s.presence, hidden);
   }
 
-  void add_program(const std::string& real, bool hidden) {
-    if ((setting_.already(real) & ll::kExecute) != 0) return;
-    Item item = spelled({Kind::kExec, real});
-    if (may("exec", item, hidden)) push(out_.items, std::move(item));
+  // Whoever wrote a script chose the name in its first line. A directory, a device or a pipe is no program, and a grant
+  // of it would be more than was executed. False: none, and nothing is granted.
+  bool add_program(const std::string& name, const HostPath& found, Presence presence, bool hidden) {
+    if (!found.regular || !found.allowed || is_kernels(found.real)) return false;
+    const bool given = (setting_.already(found.real) & ll::kExecute) != 0;
+    if (!given && is_secret_place(name, setting_.secrets)) {
+      want("exec", found.real, kSecret);
+      return false;
+    }
+    add_links(out_.items, name, presence);
+    if (given) return true;
+    Item item = spelled({Kind::kExec, found.real});
+    const bool may_run = may("exec", item, hidden);
+    if (may_run) push(out_.items, std::move(item));
+    return may_run;
   }
 
   void add_change(const Sighting& s) {
@@ -227,9 +243,9 @@ Collected collect_network(const NetworkUse& use) {
         once(out.wanted, Wanted{"connect " + harmless(c.name), c.reason});
     } else if (c.verdict == Verdict::kDenied) {
       const bool asks = c.port == 0 || c.via == Via::kDns;
-      const std::string what =
-          asks ? "look up " + harmless(c.name.empty() ? c.address : c.name) : "connect " + harmless(host_and_port(c));
-      once(out.wanted, Wanted{what, "--allow-net HOST:PORT lets it through"});
+      const std::string whom = harmless(asks ? (c.name.empty() ? c.address : c.name) : host_and_port(c));
+      once(out.wanted, Wanted{(asks ? "look up " : "connect ") + whom,
+                              fmt::format("--allow-net {}{} lets it through", whom, asks ? ":PORT" : "")});
     } else if (c.port != 0 && c.via != Via::kDns) {
       once(out.items, Item{Kind::kHost, host_and_port(c)});
     }

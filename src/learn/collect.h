@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "learn/item.h"
+#include "learn/secret_places.h"
 #include "observe/explain.h"
 #include "observe/sighting.h"
 #include "report/network.h"
@@ -34,7 +35,7 @@ struct Setting {
   std::function<std::uint64_t(const std::string& path)> already;
   // Whether a path was the host's own in the run that is judged, by a grant of it; else it was the cell's.
   std::function<bool(const std::string& path)> was_granted;
-  std::string home;
+  Secrets secrets;
   Hidden hidden = Hidden::kLeave;
 };
 

@@ -5,7 +5,6 @@
 
 #include <map>
 
-#include "learn/secret_places.h"
 #include "plan/landlock.h"
 #include "policy/key_value.h"
 
@@ -20,7 +19,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kHome = "/home/me";
+Secrets secrets() {
+  return {"/home/me", {"/home/me/dots/ssh", "/var/kept/state"}, [](const std::string& directory) {
+            if (directory == "/proj/large") return Below::kUnknown;
+            return path_covers(directory, "/proj/backup/old/.ssh") ? Below::kSecrets : Below::kNothing;
+          }};
+}
 
 struct Fake {
   std::map<std::string, HostPath> files;
@@ -29,7 +33,7 @@ struct Fake {
   std::vector<std::string> programs;
   std::vector<std::string> granted{"/proj", "/opt"};
 
-  void file(const std::string& path) { files[path] = {path, false, false, true}; }
+  void file(const std::string& path) { files[path] = {path, false, false, true, true}; }
   void folder(const std::string& path) { files[path] = {path, true, false, true}; }
 
   Host host() const {
@@ -51,7 +55,7 @@ struct Fake {
 
   Collected collect(const std::vector<Sighting>& seen, Hidden hidden = Hidden::kLeave) const {
     Setting setting;
-    setting.home = kHome;
+    setting.secrets = secrets();
     setting.hidden = hidden;
     setting.already = [](const std::string& path) { return path_covers("/usr", path) ? landlock::kReadExec : 0; };
     setting.was_granted = [this](const std::string& path) {
@@ -118,6 +122,22 @@ TEST(Collect, NeverGrantsAPlaceOfSecretsAndSaysSo) {
     EXPECT_GE(got.wanted.size(), 2U);
     EXPECT_EQ(got.wanted[0].what, "read /home/me/.ssh/id_rsa");
   }
+}
+
+TEST(Collect, GrantsNoDirectoryWithSecretsSomewhereBelow) {
+  Fake fake;
+  for (const char* folder : {"/proj", "/proj/backup", "/proj/large", "/proj/backup/old"}) fake.folder(folder);
+  fake.file("/proj/backup/old/note");
+  fake.file("/proj/large/a\nb");
+  fake.links["/proj/backup/old/note"] = {"/proj/backup"};
+  const Collected got =
+      fake.collect({sighting(Use::kOpen, "/proj/backup"), sighting(Use::kOpen, "/proj/large"),
+                    sighting(Use::kOpen, "/proj/backup/old/note"), sighting(Use::kOpen, "/proj/large/a\nb"),
+                    writing("/proj/new", Presence::kMissing), writing("/proj/large/new", Presence::kMissing)});
+  EXPECT_THAT(got.items, ElementsAre(Item{Kind::kRead, "/proj/backup/old/note"}));
+  ASSERT_THAT(got.wanted, SizeIs(4));
+  EXPECT_EQ(got.wanted[0].reason, "it holds places of secrets; grant what is needed in it by name");
+  EXPECT_TRUE(got.wanted[1].reason.starts_with("it could not be searched")) << got.wanted[1].reason;
 }
 
 TEST(Collect, ALinkMakesNoSecretLess) {
@@ -192,6 +212,44 @@ TEST(Collect, ExecutesLibrariesProgramsAndTheirInterpreters) {
                                      Item{Kind::kExec, "/opt/bin/lua"}));
 }
 
+TEST(Collect, AnInterpreterIsARegularFileThatMayBeExecutedOrNothing) {
+  Fake fake;
+  for (const char* script : {"/opt/a", "/opt/b", "/opt/c", "/opt/d", "/opt/e"}) fake.file(script);
+  fake.folder("/home/me");
+  fake.file("/home/me/.ssh/id_rsa");
+  fake.files["/opt/pipe"] = {"/opt/pipe", false, false, true, false};
+  fake.files["/opt/shut"] = {"/opt/shut", false, false, false, true};
+  fake.files["/opt/core"] = {"/dev/core", false, false, true, true};
+  fake.interpreters = {{"/opt/a", "/home/me"},
+                       {"/opt/b", "/home/me/.ssh/id_rsa"},
+                       {"/opt/c", "/opt/pipe"},
+                       {"/opt/d", "/opt/shut"},
+                       {"/opt/e", "/opt/core"}};
+  fake.links["/opt/core"] = {"/dev"};
+  for (const Hidden hidden : {Hidden::kLeave, Hidden::kGrant}) {
+    std::vector<Sighting> seen;
+    for (const auto& [script, names] : fake.interpreters) seen.push_back(sighting(Use::kExecute, script));
+    const Collected got = fake.collect(seen, hidden);
+    EXPECT_THAT(got.items,
+                ElementsAre(Item{Kind::kExec, "/opt/a"}, Item{Kind::kExec, "/opt/b"}, Item{Kind::kExec, "/opt/c"},
+                            Item{Kind::kExec, "/opt/d"}, Item{Kind::kExec, "/opt/e"}));
+  }
+}
+
+TEST(Collect, WhatIsExecutedIsJudgedAsWhatIsRead) {
+  Fake fake;
+  fake.file("/home/me/.aws/helper");
+  fake.files["/home/me/.ssh/run"] = {"/opt/moved/run", false, false, true, true};
+  fake.files["/opt/pipe"] = {"/opt/pipe", false, false, true, false};
+  fake.files["/opt/core"] = {"/dev/core", false, false, true, true};
+  const Collected got =
+      fake.collect({sighting(Use::kExecute, "/home/me/.aws/helper"), sighting(Use::kExecute, "/home/me/.ssh/run"),
+                    sighting(Use::kExecute, "/opt/pipe"), sighting(Use::kExecute, "/opt/core")},
+                   Hidden::kGrant);
+  EXPECT_THAT(got.items, IsEmpty());
+  EXPECT_THAT(got.wanted, SizeIs(2));
+}
+
 TEST(Collect, TakesTheDirectoryForANameThatNoPolicyCanSpell) {
   Fake fake;
   fake.file("/proj/data/a\nb");
@@ -218,21 +276,37 @@ TEST(Collect, TakesHostsThatWereReachedAndListsOthers) {
   EXPECT_THAT(got.items, ElementsAre(Item{Kind::kHost, "api.example.org:443"}));
   ASSERT_THAT(got.wanted, SizeIs(1));
   EXPECT_EQ(got.wanted[0].what, "connect evil.example.org:443");
+  EXPECT_EQ(got.wanted[0].reason, "--allow-net evil.example.org:443 lets it through");
 }
 
 TEST(SecretPlaces, AreKnownByPlaceAndByName) {
   for (const char* path :
        {"/home/me/.ssh", "/home/me/.aws/credentials", "/home/you/.gnupg/x", "/etc/shadow",
         "/home/me/.config/google-chrome/Default", "/srv/backup/.kube/config", "/root/.docker/config.json"}) {
-    EXPECT_TRUE(is_secret_place(path, kHome)) << path;
+    EXPECT_TRUE(is_secret_place(path, secrets())) << path;
   }
   for (const char* path : {"/home/me/.config/app", "/home/me/src/ssh", "/etc/hosts", "/proj/.sshx"}) {
-    EXPECT_FALSE(is_secret_place(path, kHome)) << path;
+    EXPECT_FALSE(is_secret_place(path, secrets())) << path;
   }
   for (const char* path : {"/", "/home", "/home/me", "/etc", "/home/me/.config", "/var/lib"}) {
-    EXPECT_TRUE(holds_secret_places(path, kHome)) << path;
+    EXPECT_TRUE(holds_secret_places(path, secrets())) << path;
   }
-  EXPECT_FALSE(holds_secret_places("/home/me/src", kHome));
+  EXPECT_FALSE(holds_secret_places("/home/me/src", secrets()));
+}
+
+TEST(SecretPlaces, OthersOfTheHostCount) {
+  EXPECT_TRUE(is_secret_place("/home/me/dots/ssh/config", secrets()));
+  EXPECT_TRUE(is_secret_place("/var/kept/state", secrets()));
+  EXPECT_TRUE(holds_secret_places("/home/me/dots", secrets()));
+  EXPECT_FALSE(is_secret_place("/home/me/dots/vimrc", secrets()));
+}
+
+TEST(SecretPlaces, ADirectoryIsSearchedAndWhatIsNotKnownIsNoPermission) {
+  EXPECT_EQ(secrets_below("/proj/backup", secrets()), Below::kSecrets);
+  EXPECT_EQ(secrets_below("/proj/large", secrets()), Below::kUnknown);
+  EXPECT_EQ(secrets_below("/proj/src", secrets()), Below::kNothing);
+  EXPECT_EQ(secrets_below("/home", secrets()), Below::kSecrets);
+  EXPECT_EQ(secrets_below("/proj/src", Secrets{"/home/me"}), Below::kUnknown);
 }
 
 TEST(SecretPlaces, KnowSecretVariables) {

@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "learn/item.h"
+#include "learn/secret_places.h"
 
 namespace cloche::learn {
 
 inline constexpr std::size_t kFewestToFold = 4;
 
 // `entries` counts what a directory has; nothing: it cannot be told, so it stays as it is. Never becomes the home
-// directory, one above it, one of secrets, or one right below the root. What lies in a directory that is an item for
-// another reason stays beside it: it may be all that is needed.
+// directory, one above it, one of secrets or with one in it, or one right below the root. What lies in a directory that
+// is an item for another reason stays beside it: it may be all that is needed.
 using CountEntries = std::function<std::optional<std::size_t>(const std::string& directory)>;
-std::vector<Item> fold(std::vector<Item> items, const CountEntries& entries, const std::string& home);
+std::vector<Item> fold(std::vector<Item> items, const CountEntries& entries, const Secrets& secrets);
 
 }  // namespace cloche::learn

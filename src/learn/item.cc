@@ -55,6 +55,9 @@ void add(Policy& policy, const Item& item, Changes changes) {
     case Kind::kSocket:
       policy.sockets.push_back({item.what, {}});
       return;
+    case Kind::kLoopback:
+      policy.loopback = true;
+      return;
   }
 }
 
@@ -76,6 +79,8 @@ std::string_view to_string(Kind kind) {
       return "env.pass";
     case Kind::kHost:
       return "net.allow";
+    case Kind::kLoopback:
+      return "net.loopback";
     case Kind::kSocket:
       break;
   }

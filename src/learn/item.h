@@ -18,6 +18,7 @@ enum class Kind : std::uint8_t {
   kEnv,
   kHost,    // "api.example.org:443"
   kSocket,  // path
+  kLoopback,
 };
 std::string_view to_string(Kind);  // the policy's key: "files.read", "env.pass"
 

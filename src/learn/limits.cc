@@ -55,6 +55,13 @@ Limits limits_for(const Used& used, const Limits& base) {
   return out;
 }
 
+std::vector<std::string> unmeasured(const Used& used) {
+  std::vector<std::string> out;
+  if (used.usage.memory_peak.count == 0) out.emplace_back("limits.memory");
+  if (used.usage.pids_peak == 0) out.emplace_back("limits.pids");
+  return out;
+}
+
 Limits raised_limits(const Used& used, const Limits& base) {
   const Limits learnt = limits_for(used, base);
   Limits out = base;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "policy/policy.h"
 #include "report/report.h"
@@ -19,6 +21,8 @@ Used most(const Used& a, const Used& b);
 
 // What was not measured stays as the base has it.
 Limits limits_for(const Used& used, const Limits& base);
+// Keys of the limits for which there is no measure here: without cgroups nobody counts processes.
+std::vector<std::string> unmeasured(const Used& used);
 // The base's, but for those that the run went beyond.
 Limits raised_limits(const Used& used, const Limits& base);
 

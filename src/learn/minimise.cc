@@ -8,22 +8,24 @@ namespace cloche::learn {
 namespace {
 
 // Which turn of the strategy. What lets a guest do more comes first: what it covers is there still, and takes its
-// place.
+// place. A command starts in its workspace by itself, so the place where it starts goes after that: else the workspace
+// would be needed for nothing but to start in.
 int turn_of(const Item& item) {
   switch (item.kind) {
-    case Kind::kCwd:
-      return 0;
     case Kind::kEnv:
-      return 1;
+      return 0;
     case Kind::kExecWritable:
+      return 1;
+    case Kind::kChange:
       return 2;
+    case Kind::kCwd:
+      return 3;
     case Kind::kRead:
     case Kind::kExec:
       return item.directory ? 4 : 5;
-    case Kind::kChange:
-      return 3;
     case Kind::kHost:
     case Kind::kSocket:
+    case Kind::kLoopback:
       break;
   }
   return 6;

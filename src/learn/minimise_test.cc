@@ -66,6 +66,18 @@ TEST(Minimise, TakesTheLeastThatServes) {
   EXPECT_THAT(got.kept, ElementsAre(file));
 }
 
+TEST(Minimise, TakesNoWorkspaceOnlyToStartIn) {
+  const Item place{Kind::kChange, "/p", {}, {}, true};
+  const Item start{Kind::kCwd, "/p"};
+  const Item file{Kind::kRead, "/p/a"};
+  // It starts there for either reason.
+  const auto serves = [&](const std::vector<Item>& with) {
+    return contains(with, {place}) || contains(with, {start, file});
+  };
+  const Minimised got = minimise({start, place, file}, nothing, {serves, [] { return true; }});
+  EXPECT_THAT(got.kept, UnorderedElementsAre(start, file));
+}
+
 TEST(Minimise, SaysWhatItDidNotTry) {
   const std::vector<Item> items = files(8);
   std::size_t tries = 0;
@@ -89,7 +101,9 @@ TEST(Minimise, LeavesWhatIsSettled) {
   EXPECT_THAT(got.untried, IsEmpty());
 }
 
-constexpr const char* kHome = "/home/me";
+const Secrets kSecrets{"/home/me", {}, [](const std::string& directory) {
+                         return directory == "/srv/backup" ? Below::kSecrets : Below::kNothing;
+                       }};
 
 std::optional<std::size_t> ten(const std::string&) { return 10; }
 
@@ -100,27 +114,28 @@ std::vector<Item> in(const std::string& folder, std::size_t count) {
 }
 
 TEST(Fold, TakesADirectoryOfWhichHalfIsUsedAndSaysHowMuch) {
-  EXPECT_THAT(fold(in("/srv/data", 5), ten, kHome),
+  EXPECT_THAT(fold(in("/srv/data", 5), ten, kSecrets),
               ElementsAre(Item{Kind::kRead, "/srv/data", "5 of 10 entries in it were read", {}, true}));
-  EXPECT_THAT(fold(in("/srv/data", 4), ten, kHome), SizeIs(4));
+  EXPECT_THAT(fold(in("/srv/data", 4), ten, kSecrets), SizeIs(4));
   EXPECT_THAT(fold(
-                  in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kHome),
+                  in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kSecrets),
               SizeIs(3));
   EXPECT_THAT(fold(
-                  in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kHome),
+                  in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kSecrets),
               SizeIs(9));
 }
 
 TEST(Fold, NeverTakesHomeOrRootOrAPlaceOfSecrets) {
-  for (const char* folder : {"/home/me", "/home", "/srv", "/home/me/.config", "/home/me/.ssh", "/etc", "/root"}) {
-    EXPECT_THAT(fold(in(folder, 8), ten, kHome), SizeIs(8)) << folder;
+  for (const char* folder :
+       {"/home/me", "/home", "/srv", "/home/me/.config", "/home/me/.ssh", "/etc", "/root", "/srv/backup"}) {
+    EXPECT_THAT(fold(in(folder, 8), ten, kSecrets), SizeIs(8)) << folder;
   }
 }
 
 TEST(Fold, LeavesFilesBesideADirectoryThatWasListed) {
   std::vector<Item> items = in("/srv/data", 2);
   items.push_back({Kind::kRead, "/srv/data", "the directory was listed", {}, true});
-  EXPECT_THAT(fold(items, ten, kHome), SizeIs(3));
+  EXPECT_THAT(fold(items, ten, kSecrets), SizeIs(3));
 }
 
 TEST(Fold, KeepsReadingAndExecutingApart) {
@@ -129,7 +144,7 @@ TEST(Fold, KeepsReadingAndExecutingApart) {
     item.kind = Kind::kExec;
     items.push_back(item);
   }
-  EXPECT_THAT(fold(items, ten, kHome), SizeIs(6));
+  EXPECT_THAT(fold(items, ten, kSecrets), SizeIs(6));
 }
 
 }  // namespace

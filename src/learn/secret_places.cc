@@ -84,28 +84,44 @@ constexpr auto kWords = std::to_array<std::string_view>({"TOKEN", "KEY", "SECRET
 constexpr auto kPieces =
     std::to_array<std::string_view>({"TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "PASSPHRASE"});
 
+template <typename Ask>
+bool any_place(const Secrets& secrets, const Ask& ask) {
+  return std::ranges::any_of(kOfTheSystem, [&](std::string_view place) { return ask(std::string(place)); }) ||
+         std::ranges::any_of(kBelowHome,
+                             [&](std::string_view place) { return ask(secrets.home + "/" + std::string(place)); }) ||
+         std::ranges::any_of(secrets.places, ask);
+}
+
 }  // namespace
 
 bool is_secret_name(std::string_view name) { return std::ranges::find(kNames, name) != kNames.end(); }
 
-bool is_secret_place(const std::string& path, const std::string& home) {
+bool is_secret_place(const std::string& path, const Secrets& secrets) {
   for (std::size_t at = 1; at < path.size();) {
     const std::size_t end = std::min(path.find('/', at), path.size());
     if (is_secret_name(std::string_view(path).substr(at, end - at))) return true;
     at = end + 1;
   }
-  const auto covers = [&](const std::string& place) { return path_covers(place, path); };
-  return std::ranges::any_of(kOfTheSystem, [&](std::string_view place) { return covers(std::string(place)); }) ||
-         std::ranges::any_of(kBelowHome,
-                             [&](std::string_view place) { return covers(home + "/" + std::string(place)); });
+  return any_place(secrets, [&](const std::string& place) { return path_covers(place, path); });
 }
 
-bool holds_secret_places(const std::string& directory, const std::string& home) {
-  if (directory == "/" || directory == "/home" || directory == "/root" || path_covers(directory, home)) return true;
-  const auto inside = [&](const std::string& place) { return place != directory && path_covers(directory, place); };
-  return std::ranges::any_of(kOfTheSystem, [&](std::string_view place) { return inside(std::string(place)); }) ||
-         std::ranges::any_of(kBelowHome,
-                             [&](std::string_view place) { return inside(home + "/" + std::string(place)); });
+bool holds_secret_places(const std::string& directory, const Secrets& secrets) {
+  if (directory == "/" || directory == "/home" || directory == "/root" || path_covers(directory, secrets.home))
+    return true;
+  return any_place(secrets,
+                   [&](const std::string& place) { return place != directory && path_covers(directory, place); });
+}
+
+Below secrets_below(const std::string& directory, const Secrets& secrets) {
+  if (holds_secret_places(directory, secrets)) return Below::kSecrets;
+  return secrets.search ? secrets.search(directory) : Below::kUnknown;
+}
+
+std::vector<std::string> secret_places_of(const std::string& home) {
+  std::vector<std::string> out;
+  for (const std::string_view name : kNames) out.push_back(home + "/" + std::string(name));
+  for (const std::string_view place : kBelowHome) out.push_back(home + "/" + std::string(place));
+  return out;
 }
 
 bool is_secret_variable(std::string_view name) {

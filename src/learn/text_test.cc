@@ -50,6 +50,22 @@ TEST(LearntText, SaysWhatWasLearntWhateverTheNamesAre) {
   for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
 }
 
+TEST(LearntText, EscapesWhatATerminalObeysOrAReaderCannotSee) {
+  Learnt learnt;
+  learnt.extends = "untrusted";
+  learnt.parent = *preset("untrusted");
+  learnt.items = {{Kind::kRead, "/p/\u202enome"}, {Kind::kRead, "/p/\u2028x"}, {Kind::kRead, "/p/\U000e0041x"}};
+  learnt.policy = compose(learnt.parent, learnt.items, Changes::kProposed);
+  const std::string text = to_text(learnt);
+  EXPECT_EQ(to_toml(parsed(text)), to_toml(learnt.policy)) << text;
+  EXPECT_EQ(parsed(text).files.read, learnt.policy.files.read);
+  for (const char* shown : {R"("/p/\u202enome")", R"("/p/\u2028x")", R"("/p/\U000e0041x")"}) {
+    EXPECT_THAT(text, testing::HasSubstr(shown));
+  }
+  expect_merge("version = 1\n[files]\nread = [\"/a\"]\n", {{Kind::kRead, "/p/\u202enome"}},
+               "version = 1\n[files]\nread = [\"/a\", \"/p/\\u202enome\"]\n");
+}
+
 TEST(LearntText, KeepsTheListsOfThePolicyThatItExtends) {
   Learnt learnt;
   learnt.extends = "adapter";
@@ -137,6 +153,14 @@ TEST(Limits, OfAPolicyThatIsWidenedOnlyGrow) {
   EXPECT_EQ(raised_limits(used, base), base);
   used.usage.memory_peak = mebibytes(600);
   EXPECT_EQ(raised_limits(used, base).memory, mebibytes(912));
+}
+
+TEST(Limits, SayWhatWasNotMeasured) {
+  Used used;
+  EXPECT_THAT(unmeasured(used), testing::ElementsAre("limits.memory", "limits.pids"));
+  used.usage.pids_peak = 1;
+  used.usage.memory_peak = mebibytes(1);
+  EXPECT_THAT(unmeasured(used), testing::IsEmpty());
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct HostPath {
   bool directory = false;
   bool socket = false;
   bool allowed = false;  // the right that was asked for, to that user
+  bool regular = false;  // a plain file
 };
 using HostLook = std::function<std::optional<HostPath>(const std::string& path, Right right)>;
 

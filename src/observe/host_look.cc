@@ -168,6 +168,7 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   if (!found || ::fstat(found->get(), &st) != 0) return std::nullopt;
   out.directory = S_ISDIR(st.st_mode);
   out.socket = S_ISSOCK(st.st_mode);
+  out.regular = S_ISREG(st.st_mode);
   const std::string link = fmt::format("/proc/self/fd/{}", found->get());
   out.allowed = ::faccessat(AT_FDCWD, link.c_str(), access_mode(right), AT_EACCESS) == 0;
   return out;

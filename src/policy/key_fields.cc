@@ -1,6 +1,10 @@
 // store, load and their TOML text: where each key of the table meets its field in Policy.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/glyph.h"
+#include "base/utf8.h"
 #include "policy/key_value.h"
 #include "policy/way_out.h"
 
@@ -391,17 +395,19 @@ std::optional<Value> load(const Policy& policy, Key key) {
   return std::nullopt;
 }
 
+// A name that reads other than it is, or that a terminal obeys, must not hide in a policy that somebody is to judge.
 std::string toml_string(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if ((c >= 0 && c < 0x20) || c == 0x7f) {
-      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-    } else {
-      out += c;
+  while (!text.empty()) {
+    const Utf8Char c = decode_utf8(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(c.length, 1));
+    text.remove_prefix(bytes.size());
+    if (c.length != 0 && unsafe_to_show(c.code)) {
+      out += toml_escape(c.code);
+      continue;
     }
+    if (bytes == "\"" || bytes == "\\") out += '\\';
+    out += bytes;
   }
   return out + "\"";
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/glyph.h"
 #include "report/json_writer.h"
 #include "report/paint.h"
 #include "report/render.h"
@@ -64,7 +65,7 @@ std::string denial_summary(const Report& report) {
   }
   if (first == nullptr) return {};
   std::string out = fmt::format("{} {}", printable(first->what), printable(first->detail));
-  if (!first->allow.empty()) out += fmt::format("; allowed by {}", printable(first->allow));
+  if (!first->allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first->allow));
   if (more != 0) out += fmt::format("; and {} more", more);
   return out;
 }
@@ -79,7 +80,8 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
         fmt::format("  {}{}\n", times(denial.count), denial.program.empty() ? "" : ", by " + printable(denial.program)),
         Hue::kDim, options.colour);
     if (!denial.allow.empty()) {
-      out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour), printable(denial.allow));
+      out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour),
+                         shown_policy_line(denial.allow));
     }
     if (!denial.never.empty()) {
       out += fmt::format("         {} {}\n", paint("never:", Hue::kYellow, options.colour), printable(denial.never));

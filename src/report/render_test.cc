@@ -226,6 +226,18 @@ TEST(Summary, X2_RefusalShowsWhereAndTheReportsOwnHint) {
   EXPECT_EQ(render_summary(report, {}), "cloche: refused: plan: user namespaces are off; set a sysctl\n");
 }
 
+TEST(Denials, X4_ALineOfAPolicyIsShownAsOneCanPasteIt) {
+  Report report;
+  report.denials = {{"read", "/p/\u202ex", 1}};
+  for (const char* allow : {"files.read = [\"/p/\u202ex\"]", R"(files.read = ["/p/\u202ex"])"}) {
+    report.denials[0].allow = allow;
+    EXPECT_THAT(render_denials(report, {}), HasSubstr(R"(allow: files.read = ["/p/\u202ex"])"));
+    EXPECT_THAT(denial_summary(report), HasSubstr(R"(allowed by files.read = ["/p/\u202ex"])"));
+  }
+  report.denials[0].allow = "x\n\u009b2J\xff";
+  EXPECT_THAT(render_denials(report, {}), HasSubstr(R"(allow: x\u000a\u009b2J\xff)"));
+}
+
 TEST(Summary, X4_DenialsGetTheSecondLine) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kSignaled, 0, 11, "", "", ""};

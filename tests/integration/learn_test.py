@@ -5,8 +5,17 @@ import socket
 import subprocess
 import threading
 
-from cell import CLOCHE
+from cell import CGROUPS, CLOCHE
 from learn_case import LIMITS, LearnCase, without_each_grant
+
+
+TALK_TO_ITSELF = """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname(), 5)
+server.accept()[0].sendall(b"hi")
+print(client.recv(2))
+"""
 
 
 class Learn(LearnCase):
@@ -75,6 +84,31 @@ class Learn(LearnCase):
         deep = self.project + "/out/deep"
         _, text, _ = self.learnt("--", "sh", "-c", f"mkdir -p {deep} && echo x > {deep}/new")
         self.assertIn(f'path = [\n  "{self.project}/out",\n]', text)
+
+    def test_X5_what_is_written_where_it_stands_is_proposed_afterwards(self):
+        self.path("project/old", "old\n")
+        for code, kinds in (("echo x > out.txt", "added"), ("echo x >> old", "modified"), ("rm old", "deleted"),
+                            ("mkdir -p deep/er && echo x > deep/er/new", "added")):
+            with self.subTest(code=code):
+                policy, text, _ = self.learnt("--", "sh", "-c", code)
+                self.assertIn(f'path = [\n  "{self.project}",\n]', text)
+                ran = self.do("run", "--json", *([] if CGROUPS else ["--limits-mode", "best-effort"]), "--policy", policy,
+                              "--", "sh", "-c", code)
+                changes = json.loads(ran.stdout)["workspaces"][0]
+                self.assertNotEqual(changes[kinds], 0, changes)
+        _, text, _ = self.learnt("--direct", "--", "sh", "-c", "echo x > out.txt")
+        self.assertIn(f'write = [\n  "{self.project}",\n]', text)
+        self.assertIn(f'cwd = "{self.project}"', text)
+
+    def test_X5_what_is_not_changed_in_the_end_takes_no_workspace(self):
+        # A lock that comes and goes, as git has it.
+        _, text, _ = self.learnt("--", "sh", "-c", "cat data/one; if echo x > lock; then rm lock; fi; true")
+        self.assertNotIn("workspace", text)
+        self.assertIn("data/one", text)
+
+    def test_X5_names_that_never_are_the_same_are_proposed_all_the_same(self):
+        _, text, _ = self.learnt("--", "sh", "-c", "mktemp -p out > /dev/null; mktemp -d -p names > /dev/null")
+        self.assertIn(f'path = [\n  "{self.project}/names",\n  "{self.project}/out",\n]', text)
 
     def test_X5_where_a_command_starts_is_learnt_if_it_matters(self):
         policy, text, _ = self.learnt("--", "pwd")
@@ -146,6 +180,8 @@ class Learn(LearnCase):
         self.path("project/new\nline = true", "odd\n")
         policy, text, _ = self.learnt("--", "cat", *names)
         self.assertEqual(self.run_with(policy, "cat", *names).stdout, "odd\n" * 4, text)
+        self.assertIn("\\u202eeman\"", text)
+        self.assertNotIn("\u202e", text)
         # No policy can spell this one, so its directory is granted, and the comment stays a comment.
         policy, text, _ = self.learnt("--", "cat", "new\nline = true")
         self.assertIn("no policy can spell", text)
@@ -169,6 +205,27 @@ class Learn(LearnCase):
         _, text, done = self.learnt("--tries", "0", "--", "sh", "job.sh")
         self.assertIn("Wider than needed, perhaps", text)
         self.assertIn("may not be needed", done.stderr)
+
+    def test_X5_a_limit_that_could_not_be_measured_is_named(self):
+        _, text, done = self.learnt("--", "true")
+        for word in ("pids", "memory"):
+            learnt = f"\n{word} = " in text
+            self.assertNotEqual(learnt, f"limits.{word}" in text, text)
+            self.assertNotEqual(learnt, f"limits.{word}" in done.stderr, done.stderr)
+
+    def test_X5_a_command_that_talks_to_itself_gets_a_loopback(self):
+        self.path("project/talk.py", TALK_TO_ITSELF)
+        policy, text, _ = self.learnt("--", "python3", "talk.py")
+        self.assertIn("loopback = true", text)
+        self.assertNotIn("Wanted", text)
+        self.assertEqual(self.run_with(policy, "python3", "talk.py").stdout, "b'hi'\n")
+
+    def test_X5_an_address_that_is_wanted_is_named_with_its_port(self):
+        code = "import socket; socket.create_connection(('192.0.2.7', 81), 2)"
+        done = self.learn("--", "python3", "-c", code)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("connect 192.0.2.7:81: --allow-net 192.0.2.7:81 lets it through", done.stderr)
+        self.assertNotIn("AF_INET", done.stderr)
 
     def test_words_that_are_wrong(self):
         there = self.path("there.toml", "mine")
