@@ -145,7 +145,7 @@ class Runner {
     Outcome outcome;
     if (std::string why = not_promised(attack, kind, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kNotPromised, .text = std::move(why)};
-    } else if (why = left_out(attack, kind); !why.empty()) {
+    } else if (why = left_out(attack, kind, plan_.granted); !why.empty()) {
       outcome = {.verdict = Verdict::kLeftOut, .text = std::move(why)};
     } else if (!stage_.has(attack.victim)) {
       outcome.text = fmt::format("the program {} is missing; install cloche with all of its files", attack.victim);
@@ -198,7 +198,7 @@ class Runner {
 
   Status begin_main(std::size_t i) {
     Attempt& attempt = *attempts_[i];
-    const Words& args = args_on(rows_[attempt.job.row].attack, plan_.columns[attempt.job.column].kind);
+    const Words args = args_on(rows_[attempt.job.row].attack, plan_.columns[attempt.job.column].kind, plan_.granted);
     CLOCHE_TRY_ASSIGN(attempt.main, start(attempt.job, slots_[i], slots_[i].directory(), args));
     return {};
   }

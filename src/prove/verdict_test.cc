@@ -83,10 +83,10 @@ TEST(Promises, FollowTierUserAndCgroups) {
 
 TEST(Promises, OnlyAGrantThatAPolicyDoesNotHaveLeavesAnAttackOut) {
   const Attack attack{.tries = "", .options = {"--write", "/x"}};
-  EXPECT_EQ(left_out(attack, Kind::kNative), "");
-  EXPECT_EQ(left_out(attack, Kind::kProcess), "");
-  EXPECT_EQ(left_out(attack, Kind::kAgainst), "") << "tried, and judged by what the command says";
-  EXPECT_NE(left_out(attack, Kind::kPolicy), "");
+  EXPECT_EQ(left_out(attack, Kind::kNative, {}), "");
+  EXPECT_EQ(left_out(attack, Kind::kProcess, {}), "");
+  EXPECT_EQ(left_out(attack, Kind::kAgainst, {}), "") << "tried, and judged by what the command says";
+  EXPECT_NE(left_out(attack, Kind::kPolicy, {}), "");
 }
 
 TEST(Promises, AUsersPolicyIsNarrowedAndNeverWidened) {

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from cell import CLOCHE, CellCase, HOST
+from cell import CGROUPS, CLOCHE, CellCase, HOST
 
 PATIENCE = 800
 # Attacks that also fail without a sandbox, because the kernel refuses them to everybody or lacks what they attack.
@@ -156,6 +156,47 @@ class Policies(ProveCase):
         os.makedirs(os.path.join(self.state, "prove"), mode=0o700, exist_ok=True)
         reading = self.prove_policy(f'[files]\nread = ["/var/tmp", "{self.state}/prove"]')
         self.assertEqual(reading, {**tight, "read-ssh": "breached"})
+
+    def home(self, *folders):
+        """A home directory of the user's own, with these in it."""
+        home = self.path("home")
+        for folder in folders:
+            os.makedirs(os.path.join(home, folder))
+        self.env["HOME"] = home
+        return home
+
+    def outcomes(self, text, *only):
+        policy = self.path("policy.toml", f'version = 1\nextends = "untrusted"\n{text}\n')
+        if not CGROUPS:
+            with open(policy, "a", encoding="utf-8") as file:
+                file.write('[limits]\nmode = "best-effort"\n')
+        words = [word for name in only for word in ("--only", name)]
+        proof = self.proof("--policy", policy, *words)
+        return {one["name"]: (one["results"]["policy"]["result"], one["results"]["policy"]["text"])
+                for one in proof["attacks"]}
+
+    def test_X3_what_a_policy_grants_of_the_home_is_not_said_to_be_held(self):
+        home = self.home(".ssh", ".gnupg", "Documents")
+        only = ["read-ssh", "read-gnupg", "read-aws", "list-home", "authorized-keys"]
+        for grants, ssh, gnupg in (
+                (["~/.ssh", "~/.gnupg", "~/Documents"], "~/.ssh", "~/.gnupg"),
+                ([f"{home}/.ssh", f"{home}/.gnupg/"], "~/.ssh", "~/.gnupg"),
+                (["~"], "~", "~"), ([home], "~", "~"), ([self.folder], self.folder, self.folder)):
+            seen = self.outcomes(f"[files]\nread = {json.dumps(grants)}", *only)
+            self.assertEqual(seen["read-ssh"], ("left-out", f'files.read grants "{ssh}"'))
+            self.assertEqual(seen["read-gnupg"], ("left-out", f'files.read grants "{gnupg}"'))
+            self.assertEqual(seen["list-home"], ("left-out", f'files.read grants "{ssh}"'))
+            self.assertEqual(seen["read-aws"][0], "held" if "~/" in ssh else "left-out")
+            self.assertEqual(seen["authorized-keys"][0], "held")
+
+    def test_X3_what_a_policy_lets_change_in_the_home_is_not_said_to_be_held(self):
+        self.home(".ssh", "project")
+        only = ["append-bashrc", "authorized-keys", "git-hook", "delete-file"]
+        seen = self.outcomes('[files]\nwrite = ["~/project"]', *only)
+        self.assertEqual(seen, {**dict.fromkeys(only, ("held", "")),
+                                "git-hook": ("left-out", 'files.write grants "~/project"')})
+        seen = self.outcomes('[files]\nwrite = ["~/.ssh"]', *only)
+        self.assertEqual(seen["authorized-keys"], ("left-out", 'files.write grants "~/.ssh"'))
 
     def test_a_policy_that_is_refused_here_says_why_and_nothing_is_tried(self):
         for text, why in (('version = 1\nextends = "untrusted"\ntier = "microvm"\n', b"microvm"), ("nonsense", b"TOML")):
