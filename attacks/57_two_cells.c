@@ -1,8 +1,8 @@
 // 57. Two cells cannot reach each other, by any address family.
 // Usage: 57_two_cells listen TOKEN (prints READY, waits to be killed) | 57_two_cells reach TOKEN
 //
-// attack: C another-cell | args: reach @TOKEN@ | beside: listen @TOKEN@ | tries to reach another cell by sockets and
-//     shared memory
+// attack: C another-cell | args: reach @TOKEN@ | beside: listen @TOKEN@ | not-with: host-network | tries to reach
+//     another cell by sockets and shared memory
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ipc.h>
