@@ -82,11 +82,12 @@ Observer::Observer(const Plan& plan, Wants wants)
       arch_(filter::native_arch()),
       table_(table_for(plan.filter)) {
   for (const Workspace& workspace : plan.workspaces) grants_.push_back(workspace.path);
-  // A name in a page of a file that a server keeps would be waited for, and with it every other run.
+  // A name in a page of a file that a server keeps would be waited for, and with it every other run. What is mounted
+  // below a grant comes with it.
   if (!grants_.empty()) {
     const HostLook host = HostLook::of_this_host();
     reads_memory_ =
-        std::ranges::none_of(grants_, [&](const std::string& grant) { return host.lies_elsewhere(grant); });
+        std::ranges::none_of(grants_, [&](const std::string& grant) { return host.reaches_elsewhere(grant); });
   }
 }
 
