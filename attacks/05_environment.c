@@ -8,7 +8,7 @@
 extern char** environ;
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   static const char* const allowed[] = {"PATH",    "HOME",   "LC_CTYPE", "LC_ALL", "USER", "LOGNAME",
                                         "SHELL",   "TMPDIR", "TERM",     "PWD",    "TZ",   "XDG_RUNTIME_DIR",
                                         "HOSTNAME"};

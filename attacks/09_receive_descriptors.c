@@ -37,8 +37,8 @@ static void walk(const char* directory, int depth) {
   closedir(dir);
 }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   if (reach(bait("BAIT_SOCKET"), SOCK_STREAM)) BREACH("the host's socket %s can be reached\n", bait("BAIT_SOCKET"));
   for (int fd = 0; fd < 64; ++fd) {
     int domain = 0;

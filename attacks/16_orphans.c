@@ -33,8 +33,8 @@ static pid_t make_orphan(void) {
   return orphan;
 }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   enum { kOrphans = 32 };
   pid_t orphans[kOrphans];
   int made = 0;

@@ -27,7 +27,7 @@ static void must_not_reach(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   const char* bait_socket = bait("BAIT_SOCKET");
   if (chosen("planted")) must_not_reach(bait_socket);

@@ -15,7 +15,7 @@ static int by_clone(void) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   static const long tops[] = {1l << 32, 0x7fffffffl << 32, (long)0xdeadbeef00000000ul, (long)0xffffffff00000000ul};
   int has_way_out = argc > 1 && strcmp(argv[1], "way-out") == 0;
   char byte = '\n';

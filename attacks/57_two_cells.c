@@ -46,7 +46,7 @@ static int reaches(int domain, const void* address, socklen_t size) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   if (argc != 3) CANNOT("no role and token were given\n");
   const char* token = argv[2];
   struct sockaddr_un address;
@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < 3; ++i) {
     socklen_t size = path_address(&address, places[i], token);
     if (reaches(AF_UNIX, &address, size)) reached = "socket answers";
-    unlink(address.sun_path);  // without walls it would stay on the host
+    struct stat info;  // without walls it would stay on the host
+    if (lstat(address.sun_path, &info) == 0 && S_ISSOCK(info.st_mode)) unlink(address.sun_path);
   }
   if (reaches(AF_INET, &inet, sizeof inet)) reached = "TCP port answers";
   int memory = shmget((key_t)number_of(token), 0, 0);

@@ -49,8 +49,9 @@ static void change_names(void) {
     if (rename(in_home("notes.txt"), other) == 0) BREACH("a file was renamed\n");
     if (rename(in_home(".ssh"), other) == 0) BREACH("a directory was renamed\n");
   }
-  if (chosen("link") && link(in_home(".ssh/id_ed25519"), "victim-link") == 0) {
-    unlink("victim-link");
+  const char* own = own_path(".", "link");
+  if (chosen("link") && link(in_home(".ssh/id_ed25519"), own) == 0) {
+    unlink(own);
     BREACH("a secret was linked into a directory of the guest's\n");
   }
   if (chosen("symlink") && symlink("/etc/passwd", in_home("shortcut")) == 0) BREACH("a symbolic link was planted\n");
@@ -73,7 +74,7 @@ static void change_attributes(void) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   if (chosen("bashrc")) must_not_append(".bashrc");
   if (chosen("authorized-keys")) must_not_append(".ssh/authorized_keys");

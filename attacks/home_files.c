@@ -33,7 +33,7 @@ static const struct {
                 {"token", ".config/gh/hosts.yml"}};
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   const char* home = bait("BAIT_HOME");
   char path[4300], text[256];

@@ -42,7 +42,7 @@ static int is_made(int family, int type, int protocol) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   if (chosen("tcp") && is_made(AF_INET, SOCK_STREAM, 0) && leads_out()) BREACH("TCP has a way off this machine\n");
   if (chosen("udp") && leads_out()) BREACH("UDP, and so DNS, has a way off this machine\n");

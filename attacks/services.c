@@ -40,7 +40,7 @@ static void try_inet6(int type, const uint8_t bytes[16], long port) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   static const uint8_t loopback6[16] = {[15] = 1};
   static const uint8_t mapped[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};

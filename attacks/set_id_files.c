@@ -27,7 +27,7 @@ static int has_bits(int fd, unsigned* mode) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   unsigned mode = 0;
   int fd = -1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +43,13 @@ bool has_option(const Words& options, std::string_view name) {
 // Whether what was planted in "write" may change: it is granted for writing there.
 bool may_write(const Attack& attack, Kind kind) {
   return kind != Kind::kAgainst && has_option(attack.options, "--write");
+}
+
+// Nobody can have its answer ready.
+std::string new_word() {
+  std::uint64_t number = 0;
+  while (::getrandom(&number, sizeof number, 0) != sizeof number) continue;
+  return fmt::format("{:016x}", number);
 }
 
 // A place for one attack at a time: the bait's directory and that of a second cell.
@@ -95,6 +103,7 @@ class Slot {
 // One attack under way.
 struct Attempt {
   Job job;
+  std::string word;  // that the program answers
   Clock::time_point began;
   std::optional<Child> other;  // the second cell
   std::optional<Child> main;
@@ -167,9 +176,9 @@ class Runner {
     return env;
   }
 
-  Result<Child> start(const Job& job, const Slot& slot, const std::string& directory, const Words& args) const {
-    const Attack& attack = rows_[job.row].attack;
-    const Kind kind = plan_.columns[job.column].kind;
+  Result<Child> start(const Attempt& attempt, const Slot& slot, const std::string& directory, const Words& args) const {
+    const Attack& attack = rows_[attempt.job.row].attack;
+    const Kind kind = plan_.columns[attempt.job.column].kind;
     Environment env = base_environment();
     env["DECOY_TOKEN"] = "/decoy";  // also in what /proc shows of the bait
     env["BAIT_ENGINE"] = plan_.cloche;
@@ -181,16 +190,18 @@ class Runner {
     for (const std::string& word : command_of(plan_, stage_, directory, attack, kind, args)) {
       words.push_back(replaced(word, directory, slot.token()));
     }
+    words.push_back("--word=" + attempt.word);
     return Child::start(words, env, directory + "/here");
   }
 
   Status begin(std::size_t i) {
     const Job job = queue_.front();
     queue_.pop_front();
-    Attempt& attempt = attempts_[i].emplace(Attempt{.job = job, .began = Clock::now(), .other = {}, .main = {}});
+    Attempt& attempt = attempts_[i].emplace(
+        Attempt{.job = job, .word = new_word(), .began = Clock::now(), .other = {}, .main = {}});
     const Attack& attack = rows_[job.row].attack;
     if (attack.beside) {
-      CLOCHE_TRY_ASSIGN(attempt.other, start(job, slots_[i], slots_[i].beside(), *attack.beside));
+      CLOCHE_TRY_ASSIGN(attempt.other, start(attempt, slots_[i], slots_[i].beside(), *attack.beside));
       return {};
     }
     return begin_main(i);
@@ -199,7 +210,7 @@ class Runner {
   Status begin_main(std::size_t i) {
     Attempt& attempt = *attempts_[i];
     const Words args = args_on(rows_[attempt.job.row].attack, plan_.columns[attempt.job.column].kind, plan_.granted);
-    CLOCHE_TRY_ASSIGN(attempt.main, start(attempt.job, slots_[i], slots_[i].directory(), args));
+    CLOCHE_TRY_ASSIGN(attempt.main, start(attempt, slots_[i], slots_[i].directory(), args));
     return {};
   }
 
@@ -262,6 +273,7 @@ class Runner {
     Ended ended;
     ended.code = attempt.main->reap();
     ended.output = attempt.main->output();
+    ended.answer = answer_to(attempt.word);
     if (attempt.stop != Attempt::Stop::kNo) ended.time = Ended::Time::kOver;
     ended.canary_change = slots_[i].change(attack, kind);
     Outcome outcome = judge(attack, kind, ended);

@@ -140,6 +140,38 @@ class Holds(ProveCase):
         self.assertEqual(set(nothing.values()), {"not-tried"})
 
 
+    def test_X3_only_an_attack_itself_can_say_that_it_held(self):
+        only = ["--only", "append-bashrc", "--only", "dash-arguments", "--only", "sleep"]
+        for command in (r"printf 'begun\nheld\n%.0s'", r"printf 'begun %s\nheld %s\n'", "echo begun", "true"):
+            results = self.results(self.proof("--against", command, *only), "against")
+            self.assertEqual(set(results.values()), {"not-tried"}, command)
+        self.assertEqual(self.results(self.proof("--against", "env -i", "--only", "unknown-calls"), "against"),
+                         {"unknown-calls": "held"})
+
+    def test_X3_files_of_the_user_survive_attacks_that_get_through(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        place = self.path("place")
+        os.mkdir(place)
+        os.chmod(place, 0o777)
+        os.chmod(self.folder, 0o755)
+        names = ("victim27", "victim35", "victim37", "victim37.2", "v37-0", "victim39", "victim41", "victim41-in", "victim42",
+                 "victim-0", "victim-huge", "victim-set-id", "core", "planted", "file")
+        for name in names:
+            with open(os.path.join(place, name), "w", encoding="ascii") as file:
+                file.write(name)
+            os.chmod(os.path.join(place, name), 0o666)
+        programs = ("42_noexec", "37_tmpfs_caps", "39_mknod", "45_core_dump", "set_id_files", "floods", "35_mount_calls",
+                    "home_changes", "41_leave_writable_root")
+        words = [word for name in programs for word in ("--only", name)]
+        command = f"bwrap --dev-bind / / --bind {place} /dev/shm --chdir {place}"
+        self.results(self.proof("--against", command, "--jobs", "2", *words), "against")
+        self.assertEqual(sorted(os.listdir(place)), sorted(names))
+        for name in names:
+            with open(os.path.join(place, name), encoding="ascii") as file:
+                self.assertEqual(file.read(), name)
+
+
 class Policies(ProveCase):
     ONLY = ["read-ssh", "append-bashrc", "token-variable", "agent-variable", "leave-grant"]
 
