@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,8 +56,8 @@ class Slot {
  public:
   Slot(const Stage& stage, std::size_t number)
       : stage_(stage),
-        directory_(stage.in(fmt::format("b{}", number))),
-        beside_(stage.in(fmt::format("c{}", number))) {}
+        directory_(stage.place(fmt::format("b{}", number))),
+        beside_(stage.place(fmt::format("c{}", number))) {}
 
   const std::string& directory() const { return directory_; }
   const std::string& beside() const { return beside_; }
@@ -68,10 +67,7 @@ class Slot {
 
   Status plant(const Environment& env) {
     for (const std::string& one : {directory_, beside_}) {
-      CLOCHE_TRY(sys::remove_tree(one));
-      if (::mkdir(one.c_str(), 0755) != 0 || ::mkdir((one + "/here").c_str(), 0777) != 0) {
-        return fail_errno(errno, "stage", "a directory could not be made");
-      }
+      CLOCHE_TRY(stage_.renew(one));
       CLOCHE_TRY_ASSIGN(Child bait, Child::start({stage_.in("bait"), "--dir", one, "--plant"}, env, one));
       while (!bait.is_over()) bait.read_some();
       if (bait.reap() != 0) return fail(ErrorCode::kSystem, "bait", shown_text(bait.output()));

@@ -33,6 +33,38 @@ USER_CANNOT = {
 }
 
 
+# Plants in every place of a stage that it finds, by its name or in the command lines of others.
+PLANTER = """
+import glob, os
+by_list = by_process = 0
+known = set()
+def plant(path):
+    made = 0
+    for number in range(40):
+        try:
+            os.symlink("/nowhere", f"{path}/planted-{number}")
+            os.makedirs(f"{path}/own-{number}/deeper")
+            made += 1
+        except OSError:
+            pass
+    return made
+while True:
+    for path in glob.glob("/var/tmp/cloche-prove-*/*/write") + glob.glob("/var/tmp/cloche-prove-*/*/here"):
+        by_list += plant(path)
+    for file in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(file, "rb") as text:
+                words = text.read().split(bytes(1))
+            if b"--dir" in words:
+                known.add(words[words.index(b"--dir") + 1].decode())
+        except OSError:
+            pass
+    for path in known:
+        by_process += plant(path + "/write") + plant(path + "/here")
+    print(by_list, by_process, flush=True)
+"""
+
+
 def stages(state):
     """Directories of proves of this user."""
     found = glob.glob("/var/tmp/cloche-prove-*") + glob.glob(os.path.join(state, "prove", "cloche-prove-*"))
@@ -385,6 +417,22 @@ class NothingStays(ProveCase):
             self.assertEqual(process.wait(60), 130)
             self.assertFalse(os.path.exists(stage))
             self.assertTrue(gone(lambda path=stage: processes_in(path)), "processes outlive an interrupt")
+
+    def test_X3_another_user_who_plants_in_roots_stage_does_not_keep_it_there(self):
+        if os.geteuid() != 0:
+            return  # whose stage is where nobody else can go
+        before = stages(self.state)
+        with subprocess.Popen(["/usr/bin/python3", "-c", PLANTER], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              user=61236, group=61236, extra_groups=[]) as planter:
+            try:
+                done = self.prove("--json", "--quiet", "--against", "env", "--only", "home_changes", "--jobs", "4")
+            finally:
+                planter.kill()
+            by_list, by_process = planter.stdout.read().decode().split()[-2:]
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(int(by_list), 0, "its places can be listed")
+        self.assertGreater(int(by_process), 0, "nothing was planted, and nothing shown")
+        self.assertEqual(stages(self.state) - before, set())
 
     def test_what_is_kept_stays_and_what_is_stale_goes(self):
         only = ["--only", "read-ssh", "--backend", "native", "--tier", "namespace"]
