@@ -37,6 +37,7 @@ struct Attack {
   Words changes{};                      // the same, of what it would change
   Words not_with{};                     // what a policy may grant that makes it no attack: "sockets", "host-network"
   std::optional<Words> beside{};        // arguments of a second cell with the same program, which is there first
+  std::optional<Words> after{};         // arguments of a run outside, when all is over: removes what a breach left
   std::vector<int> held{0};             // exit codes of a run that held
   std::vector<int> bwrap_held{};        // further ones with bwrap
   Company company = Company::kAny;

@@ -211,9 +211,7 @@ class Runner {
   }
 
   Status wait_a_while() {
-    if (plan_.go_on && !plan_.go_on()) {
-      return std::unexpected(Error{ErrorCode::kRefused, "prove", ECANCELED, "it was stopped", {}});
-    }
+    if (plan_.go_on && !plan_.go_on()) return stop_all();
     std::vector<pollfd> ready;
     std::vector<Child*> whose;
     for (auto& attempt : attempts_) {
@@ -253,10 +251,35 @@ class Runner {
     return {};
   }
 
+  // What the kernel keeps when all processes are gone, in a sandbox that shares it with the host.
+  Status sweep_up(std::size_t i) {
+    attempts_[i]->other.reset();
+    const Attack& attack = rows_[attempts_[i]->job.row].attack;
+    if (!attack.after) return {};
+    Words words{stage_.victim(attack.victim)};
+    for (const std::string& word : *attack.after) {
+      words.push_back(replaced(word, slots_[i].directory(), slots_[i].token()));
+    }
+    CLOCHE_TRY_ASSIGN(Child sweeper, Child::start(words, base_environment(), slots_[i].directory()));
+    while (!sweeper.is_over()) sweeper.read_some();
+    (void)sweeper.reap();
+    return {};
+  }
+
+  Status stop_all() {
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+      if (!attempts_[i]) continue;
+      attempts_[i]->main.reset();
+      CLOCHE_TRY(sweep_up(i));
+    }
+    return std::unexpected(Error{ErrorCode::kRefused, "prove", ECANCELED, "it was stopped", {}});
+  }
+
   Status finish_without(std::size_t i) {
     Attempt& attempt = *attempts_[i];
     settle(attempt.job,
            {.verdict = Verdict::kNotTried, .text = "a second cell did not come up: " + attempt.other->output()});
+    CLOCHE_TRY(sweep_up(i));
     attempts_[i].reset();
     return {};
   }
@@ -265,9 +288,9 @@ class Runner {
     Attempt& attempt = *attempts_[i];
     const Attack& attack = rows_[attempt.job.row].attack;
     const Kind kind = plan_.columns[attempt.job.column].kind;
-    attempt.other.reset();
     Ended ended;
     ended.code = attempt.main->reap();
+    CLOCHE_TRY(sweep_up(i));
     ended.output = attempt.main->output();
     ended.answer = answer_to(attempt.word);
     if (attempt.stop != Attempt::Stop::kNo) ended.time = Ended::Time::kOver;
