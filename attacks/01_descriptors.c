@@ -3,8 +3,8 @@
 // attack: C inherited-descriptors | tries to use a descriptor that its caller left open
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   for (int fd = 3; fd < 65536; ++fd) {
     if (fcntl(fd, F_GETFD) < 0) continue;
     char link[64], target[256] = "?";

@@ -3,8 +3,8 @@
 // attack: E directory-descriptors | tries to climb out by an open directory
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   struct stat info;
   for (int fd = 0; fd < 65536; ++fd) {
     if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) BREACH("descriptor %d is a directory\n", fd);

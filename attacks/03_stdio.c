@@ -9,7 +9,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   int own_pty = argc > 1 && strcmp(argv[1], "own-pty") == 0;
   unsigned long host_device = strtoul(bait("BAIT_TTY_INODE"), NULL, 10);
   unsigned long host_fs = strtoul(bait("BAIT_TTY_FS"), NULL, 10);

@@ -27,7 +27,7 @@ static void try_exe(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   char path[64];
   // "engine": without a mount of its own the guest's program is a file of the caller's, which only Landlock keeps, and
   // that is asked too late to be told from "busy".

@@ -5,7 +5,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   static const char* const expected[] = {"--help", "--tier", "process", "-", "--", "--bind", "/", "/", "--version"};
   int count = (int)(sizeof expected / sizeof *expected);
   if (argc != count + 1) BREACH("%d arguments arrived, %d were given\n", argc - 1, count);

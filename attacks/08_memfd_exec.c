@@ -50,7 +50,7 @@ static void try_execute(const char* what, int mapped) {
 
 int main(int argc, char** argv) {
   RUN_PAYLOAD_IF_ASKED(argc, argv);
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   // 0, CLOEXEC, EXEC, NOEXEC_SEAL, and ALLOW_SEALING with garbage above the low half.
   const long flags[] = {0, 1, 0x10, 0x8, HIGH_GARBAGE(0), HIGH_GARBAGE(0x8)};

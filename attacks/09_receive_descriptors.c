@@ -1,6 +1,6 @@
 // 9. No descriptor can be received from outside: no unix socket is reachable but the declared ones.
 //
-// attack: B receive-descriptors | looks for any unix socket by which descriptors could come in
+// attack: B receive-descriptors | not-with: sockets | looks for any unix socket by which descriptors could come in
 #include <dirent.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -37,8 +37,8 @@ static void walk(const char* directory, int depth) {
   closedir(dir);
 }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   if (reach(bait("BAIT_SOCKET"), SOCK_STREAM)) BREACH("the host's socket %s can be reached\n", bait("BAIT_SOCKET"));
   for (int fd = 0; fd < 64; ++fd) {
     int domain = 0;

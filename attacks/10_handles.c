@@ -3,8 +3,8 @@
 // attack: E inherited-handles | tries to use path and process handles that its caller left open
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   for (int fd = 0; fd < 65536; ++fd) {
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0) continue;

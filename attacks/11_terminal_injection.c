@@ -10,8 +10,8 @@
 #define REQUEST_TIOCSTI 0x5412
 #define REQUEST_TIOCLINUX 0x541c
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   // A session that began outside the pid namespace reads as 0, init's own as 1.
   if (getsid(0) != getpid()) BREACH("the guest is in session %d, not in its own\n", (int)getsid(0));
   int targets[4] = {0, 1, 2, -1};

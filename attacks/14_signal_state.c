@@ -3,8 +3,8 @@
 // attack: D signal-state | looks for signals that its caller ignored or blocked
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   sigset_t mask;
   sigemptyset(&mask);
   if (sigprocmask(SIG_BLOCK, NULL, &mask) < 0) CANNOT("sigprocmask: %s\n", strerror(errno));

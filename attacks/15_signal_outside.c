@@ -18,7 +18,7 @@ static void must_be_unknown(const char* what, long result) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   pid_t target = (pid_t)bait_number("BAIT_PID");
   if (target == getpid() || target == getppid()) CANNOT("pid %d exists in the cell too\n", target);

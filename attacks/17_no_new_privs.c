@@ -5,8 +5,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   int value = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
   if (value < 0) CANNOT("PR_GET_NO_NEW_PRIVS: %s\n", strerror(errno));
   if (value != 1) BREACH("no_new_privs is %d\n", value);

@@ -6,8 +6,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   int evidence = 0;
   for (int cap = 0; cap < 64; ++cap) {
     int bounded = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);

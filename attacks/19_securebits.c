@@ -6,8 +6,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   int bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
   if (bits < 0) CANNOT("PR_GET_SECUREBITS: %s\n", strerror(errno));
   // noroot, no-setuid-fixup and no-ambient-raise with their locks; keep-caps off and locked off.

@@ -6,8 +6,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   gid_t groups[256];
   int count = getgroups(256, groups);
   if (count < 0) CANNOT("getgroups: %s\n", strerror(errno));

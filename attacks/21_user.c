@@ -15,7 +15,7 @@ static void check_map(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   uid_t real, effective, saved;
   gid_t group, egroup, sgroup;
   if (getresuid(&real, &effective, &saved) < 0 || getresgid(&group, &egroup, &sgroup) < 0) CANNOT("getresuid\n");

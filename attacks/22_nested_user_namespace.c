@@ -25,7 +25,7 @@ static int by_clone3(void) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   static const struct {
     const char *choice, *name;

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   // With more rights than its caller it does nothing but say so: anybody could start it.
   if (geteuid() != getuid() || getauxval(AT_SECURE)) _exit(PAYLOAD_RAN);
   if (argc > 1 && strcmp(argv[1], PAYLOAD) == 0) _exit(0);
-  victim_begin();
+  victim_begin(&argc, argv);
   static const char* const writable[] = {"/tmp", "/work", "/home/guest", "/dev/shm"};
   // "helper": on the host's own mounts only the set-uid program itself can be judged.
   const int mounts = argc < 2 || strcmp(argv[1], "helper") != 0;

@@ -12,7 +12,7 @@
 #define KEYCTL_SEARCH 10
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   if (chosen("search")) {
     long found = syscall(SYS_keyctl, KEYCTL_SEARCH, SESSION_KEYRING, "user", "cloche-bait", 0);

@@ -8,7 +8,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   if (argc != 2) CANNOT("no pid was given\n");
   if (prctl(PR_CAPBSET_READ, CAP_SYS_PTRACE, 0, 0, 0) == 1 && geteuid() == 0) CANNOT("root may trace anything\n");
   pid_t pid = (pid_t)strtol(argv[1], NULL, 10);

@@ -27,10 +27,11 @@ static void from_here(const char* how) {
 }
 
 static int chroot_escape(void) {
-  mkdir("/tmp/victim27", 0755);
+  const char* place = own_path("/tmp", "27");
+  int made = mkdir(place, 0755) == 0;
   int outside = open("/", O_RDONLY | O_DIRECTORY);
-  int refused = chroot("/tmp/victim27") < 0;
-  unlinkat(outside, "tmp/victim27", AT_REMOVEDIR);
+  int refused = chroot(made ? place : "/tmp") < 0;
+  if (made) unlinkat(outside, place + 1, AT_REMOVEDIR);
   if (refused) return 0;
   if (fchdir(outside) == 0) from_here("chroot and fchdir");
   for (int i = 0; i < 64; ++i) (void)!chdir("..");
@@ -39,7 +40,7 @@ static int chroot_escape(void) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   g_target = bait("BAIT_FILE");
   if (chosen("climb")) {

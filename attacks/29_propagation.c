@@ -5,8 +5,8 @@
 //     with the host
 #include "mounts.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   FILE* mounts = open_mounts();
   struct mount_line line;
   int count = 0;

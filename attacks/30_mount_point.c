@@ -5,8 +5,8 @@
 //     2,126 | no-process: nothing is mounted on tier 0 | left a link where the next run is to mount something
 #include "mounts.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   char path[4200];
   snprintf(path, sizeof path, "%s/evil", bait("BAIT_WRITE"));
   struct stat info;

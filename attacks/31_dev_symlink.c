@@ -5,8 +5,8 @@
 //     has a link to a host's file in the place of a device
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   struct stat info;
   if (lstat("/dev", &info) < 0 || !S_ISDIR(info.st_mode)) BREACH("/dev is no directory\n");
   static const char* const nodes[] = {"null", "zero", "full", "random", "urandom"};

@@ -16,8 +16,8 @@ static const struct {
 } kKnown[] = {{"null", 1, 3},    {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8},
               {"urandom", 1, 9}, {"tty", 5, 0},  {"ptmx", 5, 2}};
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   DIR* dir = opendir("/dev");
   if (dir == NULL) CANNOT("/dev: %s\n", strerror(errno));
   struct dirent* entry;

@@ -5,20 +5,26 @@
 //     below it
 #include "victim.h"
 
+// Harmless in directories of the system, too.
+static void must_not_make(const char* directory) {
+  const char* path = own_path(directory, "34");
+  g_litter[0] = path;
+  MUST_DENY_PATH("create", path, open(path, O_WRONLY | O_CREAT | O_EXCL, 0644));
+  MUST_DENY_PATH("mkdir", path, mkdir(path, 0755));
+  g_litter[0] = NULL;
+}
+// What was planted may be changed as well.
 static void must_not_write(const char* directory) {
   char path[4200];
-  snprintf(path, sizeof path, "%s/planted", directory);
-  MUST_DENY_PATH("create", path, open(path, O_WRONLY | O_CREAT, 0644));
+  must_not_make(directory);
   snprintf(path, sizeof path, "%s/file", directory);
   MUST_DENY_PATH("write", path, open(path, O_WRONLY));
   MUST_DENY_PATH("chmod", path, chmod(path, 0600));
   MUST_DENY_PATH("unlink", path, unlink(path));
-  snprintf(path, sizeof path, "%s/directory", directory);
-  MUST_DENY_PATH("mkdir", path, mkdir(path, 0755));
 }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   const char* granted = bait("BAIT_READ");
   char sub[4200];
   snprintf(sub, sizeof sub, "%s/file", granted);
@@ -31,7 +37,7 @@ int main(void) {
   must_not_write(sub);
   snprintf(sub, sizeof sub, "%s/granted/file", bait("BAIT_WRITE"));
   if (access(sub, R_OK) < 0) CANNOT("%s is not granted\n", sub);
-  must_not_write("/usr");
-  must_not_write("/usr/bin");
+  must_not_make("/usr");
+  must_not_make("/usr/bin");
   HELD();
 }

@@ -14,25 +14,33 @@
 
 #include "victim.h"
 
+static void must_not_mount(const char* what, const char* place, const char* type, unsigned long flags) {
+  long result = syscall(SYS_mount, what, place, type, flags, type == NULL ? NULL : "size=4k");
+  int error = errno;
+  if (result == 0) syscall(SYS_umount2, place, MNT_DETACH);
+  must_refuse("mount", result, error);
+}
+
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   static char attributes[32];
-  mkdir("victim35", 0755);
-  if (chosen("mount")) MUST_REFUSE(syscall(SYS_mount, "none", "victim35", "tmpfs", 0ul, "size=4k"));
-  if (chosen("bind")) MUST_REFUSE(syscall(SYS_mount, "/usr", "victim35", NULL, (unsigned long)MS_BIND, NULL));
+  const char* place = own_path(".", "35");
+  if (mkdir(place, 0755) == 0) g_litter[0] = place;
+  if (chosen("mount")) must_not_mount("none", place, "tmpfs", 0);
+  if (chosen("bind")) must_not_mount("/usr", place, NULL, MS_BIND);
   if (chosen("remount")) MUST_REFUSE(syscall(SYS_mount, NULL, "/", NULL, (unsigned long)(MS_REMOUNT | MS_BIND), NULL));
-  if (chosen("unmount")) MUST_REFUSE(syscall(SYS_umount2, "victim35", MNT_DETACH));
+  if (chosen("unmount")) MUST_REFUSE(syscall(SYS_umount2, place, MNT_DETACH));
   if (chosen("unmount")) MUST_REFUSE(syscall(SYS_umount2, "/proc/no-such-mount", 0));
-  if (chosen("pivot")) MUST_REFUSE(syscall(SYS_pivot_root, "victim35", "victim35"));
+  if (chosen("pivot")) MUST_REFUSE(syscall(SYS_pivot_root, place, place));
   if (chosen("open-tree")) MUST_REFUSE(syscall(NR_open_tree, AT_FDCWD, "/", 0));
   if (chosen("open-tree")) MUST_REFUSE(syscall(NR_open_tree, AT_FDCWD, "/", 1 /* OPEN_TREE_CLONE */));
-  if (chosen("move-mount")) MUST_REFUSE(syscall(NR_move_mount, -1, "", AT_FDCWD, "victim35", 4));
+  if (chosen("move-mount")) MUST_REFUSE(syscall(NR_move_mount, -1, "", AT_FDCWD, place, 4));
   if (chosen("new-api")) MUST_REFUSE(syscall(NR_fsopen, "tmpfs", 0));
   if (chosen("new-api")) MUST_REFUSE(syscall(NR_fsconfig, -1, 6, NULL, NULL, 0));
   if (chosen("new-api")) MUST_REFUSE(syscall(NR_fsmount, -1, 0, 0));
   if (chosen("new-api")) MUST_REFUSE(syscall(NR_fspick, AT_FDCWD, "/tmp", 0));
   if (chosen("setattr")) MUST_REFUSE(syscall(NR_mount_setattr, AT_FDCWD, "/tmp", 0, attributes, sizeof attributes));
-  if (chosen("chroot")) MUST_REFUSE(syscall(SYS_chroot, "victim35"));
+  if (chosen("chroot")) MUST_REFUSE(syscall(SYS_chroot, place));
   HELD();
 }

@@ -6,18 +6,16 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   struct statvfs info;
   static const char* const places[] = {"/",     "/usr",     "/etc",    "/dev",       "/bin",
                                        "/home", "/work/..", "/tmp/..", "/dev/shm/.."};
   const size_t count = sizeof places / sizeof *places;
   for (size_t i = 0; i <= count; ++i) {
-    char path[4200];
-    if (i < count)
-      snprintf(path, sizeof path, "%s/victim36", i == 0 ? "" : places[i]);
-    else
-      snprintf(path, sizeof path, "%s/../victim36", bait("BAIT_WRITE"));
+    char beside[4200];
+    snprintf(beside, sizeof beside, "%s/..", bait("BAIT_WRITE"));
+    const char* path = own_path(i == 0 ? "" : i < count ? places[i] : beside, "36");
     int made = mkdir(path, 0755);
     int error = errno;
     if (made == 0) rmdir(path);
@@ -34,9 +32,7 @@ int main(void) {
   // ".." at a mount's root climbs into whatever is stacked over "/", which a plain "/" never sees.
   if (statvfs("/work/..", &info) == 0 && !(info.f_flag & ST_RDONLY)) BREACH("/work/.. is mounted read-write\n");
   if (statvfs("/", &info) == 0 && !(info.f_flag & ST_RDONLY)) BREACH("/ is mounted read-write\n");
-  if (rename("/etc", "/cte") == 0) {
-    rename("/cte", "/etc");
-    BREACH("/etc can be renamed\n");
-  }
+  // Into itself, which nobody can: what may be renamed is told so.
+  MUST_DENY_PATH("rename", "/etc", rename("/etc", own_path("/etc", "36")));
   HELD();
 }

@@ -15,43 +15,42 @@
 
 static void fill(const char* directory) {
   static char block[1 << 20];
-  char path[4200];
-  snprintf(path, sizeof path, "%s/victim37", directory);
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const char* path = own_path(directory, "37");
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (fd < 0) return;
   long written = 0;
   ssize_t got;
   while (written < (64l << 20) && (got = write(fd, block, sizeof block)) > 0) written += got;
   // One file may be bounded by RLIMIT_FSIZE where the file system is not: go on in a second one.
-  char second[4210];
-  snprintf(second, sizeof second, "%s.2", path);
-  int more = open(second, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const char* second = own_path(directory, "37");
+  int more = open(second, O_WRONLY | O_CREAT | O_EXCL, 0600);
   while (more >= 0 && written < (64l << 20) && (got = write(more, block, sizeof block)) > 0) written += got;
   close(fd);
   close(more);
   unlink(path);
-  unlink(second);
+  if (more >= 0) unlink(second);
   if (written >= (64l << 20)) BREACH("%ld MiB fit into %s\n", written >> 20, directory);
 }
 
 static void crowd(const char* directory) {
-  char path[4200];
+  const char* base = own_path(directory, "37");
+  char path[4400];
   int made = 0;
   for (; made < 2000; ++made) {
-    snprintf(path, sizeof path, "%s/v37-%d", directory, made);
+    snprintf(path, sizeof path, "%s-%d", base, made);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0) break;
     close(fd);
   }
   for (int i = 0; i < made; ++i) {
-    snprintf(path, sizeof path, "%s/v37-%d", directory, i);
+    snprintf(path, sizeof path, "%s-%d", base, i);
     unlink(path);
   }
   if (made >= 2000) BREACH("%d files fit into %s\n", made, directory);
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   alarm(30);  // a busy disk is slow
   choose(argc, argv);
   signal(SIGXFSZ, SIG_IGN);

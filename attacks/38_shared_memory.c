@@ -5,8 +5,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   const char* path = bait("BAIT_SHM");
   MUST_DENY_PATH("open", path, open(path, O_RDONLY));
   MUST_DENY_PATH("open for writing", path, open(path, O_WRONLY));

@@ -1,7 +1,8 @@
 // 40. Host unix sockets are unreachable by path.
 //
 // attack: B unix-socket | args: planted | tries to talk to a unix socket of the host
-// attack: B docker-socket | args: docker | tries to talk to the sockets of docker, dbus, systemd and others
+// attack: B docker-socket | args: docker | not-with: sockets | tries to talk to the sockets of docker, dbus, systemd
+//     and others
 // attack: B socket-by-proc | args: proc | tries to reach a unix socket by /proc/PID/root
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,7 +27,7 @@ static void must_not_reach(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   const char* bait_socket = bait("BAIT_SOCKET");
   if (chosen("planted")) must_not_reach(bait_socket);

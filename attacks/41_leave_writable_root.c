@@ -4,8 +4,8 @@
 //     and renames
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   const char* granted = bait("BAIT_WRITE");
   char inside[4200], outside[4200], around[4200];
   snprintf(inside, sizeof inside, "%s/victim41", granted);
@@ -20,7 +20,10 @@ int main(void) {
   snprintf(by_descriptor, sizeof by_descriptor, "/proc/self/fd/%d", fd);
   MUST_DENY_PATH("linkat by descriptor", outside,
                  linkat(AT_FDCWD, by_descriptor, AT_FDCWD, outside, AT_SYMLINK_FOLLOW));
-  MUST_DENY_PATH("rename to", "/usr/bin/victim41", rename(inside, "/usr/bin/victim41"));
+  const char* program = own_path("/usr/bin", "41");
+  g_litter[0] = program;
+  MUST_DENY_PATH("rename to", program, rename(inside, program));
+  g_litter[0] = NULL;
   // The other direction would carry a host inode into a place where the guest can change it.
   snprintf(outside, sizeof outside, "%s/victim41-in", granted);
   MUST_DENY_PATH("link from", bait("BAIT_FILE"), link(bait("BAIT_FILE"), outside));

@@ -65,17 +65,19 @@ static void follow_mountinfo(void) {
 }
 
 static void leave_by_name(void) {
+  const char* outside = g_litter[0] = own_path("/tmp", "41");
+  const char* other = g_litter[1] = own_path("/tmp", "41");
   int file = open("file", O_RDONLY);
   char by_descriptor[64];
   snprintf(by_descriptor, sizeof by_descriptor, "/proc/self/fd/%d", file);
-  MUST_DENY_PATH("link to", "/tmp", link("first", "/tmp/victim41"));
-  MUST_DENY_PATH("rename to", "/tmp", rename("folder/inner", "/tmp/victim41"));
+  MUST_DENY_PATH("link to", "/tmp", link("first", outside));
+  MUST_DENY_PATH("rename to", "/tmp", rename("folder/inner", outside));
   MUST_DENY_PATH("link of a descriptor to", "/tmp",
-                 linkat(AT_FDCWD, by_descriptor, AT_FDCWD, "/tmp/victim41", AT_SYMLINK_FOLLOW));
-  write_text("/tmp/victim41-in", O_CREAT);
-  MUST_DENY_PATH("link from", "/tmp", link("/tmp/victim41-in", "victim41-in"));
+                 linkat(AT_FDCWD, by_descriptor, AT_FDCWD, outside, AT_SYMLINK_FOLLOW));
+  write_text(other, O_CREAT | O_EXCL);
+  MUST_DENY_PATH("link from", "/tmp", link(other, "victim41-in"));
   MUST_DENY_PATH("exchange with", "/tmp",
-                 syscall(SYS_renameat2, AT_FDCWD, "/tmp/victim41-in", AT_FDCWD, "file", 2u /* RENAME_EXCHANGE */));
+                 syscall(SYS_renameat2, AT_FDCWD, other, AT_FDCWD, "file", 2u /* RENAME_EXCHANGE */));
   MUST_DENY_PATH("rename above", "..", rename("file", "../victim41"));
   int unnamed = open(".", O_TMPFILE | O_RDWR, 0600);
   if (unnamed >= 0) {
@@ -190,13 +192,11 @@ static void wreck(void) {
   unlink("socket");
 }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   signal(SIGXFSZ, SIG_IGN);
   const char* workspace = bait("BAIT_WRITE");
   if (chdir(workspace) < 0 || access("file", W_OK) < 0) CANNOT("%s is no workspace\n", workspace);
-  g_litter[0] = "/tmp/victim41";
-  g_litter[1] = "/tmp/victim41-in";
   leave_by_name();  // first, while everything is still the host's own inode
   through_descriptors("file");
   through_descriptors("folder/inner");

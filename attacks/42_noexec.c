@@ -8,26 +8,26 @@
 
 #include "victim.h"
 
-static char g_path[4200];
+static const char* g_path;
 static int run_it(void) {
   execl(g_path, "payload", PAYLOAD, (char*)NULL);
   return 0;
 }
 
 static void try_in(const char* directory) {
-  snprintf(g_path, sizeof g_path, "%s/victim42", directory);
-  int fd = open(g_path, O_RDWR | O_CREAT | O_TRUNC, 0700);
+  g_path = own_path(directory, "42");
+  int fd = open(g_path, O_RDWR | O_CREAT | O_EXCL, 0700);
   if (fd < 0) return;
+  g_litter[0] = g_path;
   if (copy_self_to(fd) < 0) CANNOT("no copy of myself in %s: %s\n", directory, strerror(errno));
-  if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED) {
-    unlink(g_path);
+  if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED)
     BREACH("a file in %s can be mapped executable\n", directory);
-  }
   void* plain = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
   int turned = plain != MAP_FAILED && mprotect(plain, 4096, PROT_READ | PROT_EXEC) == 0;
   close(fd);
   int status = in_child(run_it);
   unlink(g_path);
+  g_litter[0] = NULL;
   if (turned) BREACH("a file in %s can be turned executable\n", directory);
   if (WIFEXITED(status) && WEXITSTATUS(status) == PAYLOAD_RAN) BREACH("a file written to %s ran\n", directory);
   struct statvfs info;
@@ -36,7 +36,7 @@ static void try_in(const char* directory) {
 
 int main(int argc, char** argv) {
   RUN_PAYLOAD_IF_ASKED(argc, argv);
-  victim_begin();
+  victim_begin(&argc, argv);
   // Through "..": a mount stacked over the root would show the same files without the flags of their own mounts.
   static const char* const places[] = {"/tmp",          "/work",       "/home/guest",    "/dev/shm",
                                        "/work/../work", "/tmp/../tmp", "/dev/shm/../shm"};

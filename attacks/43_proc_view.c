@@ -5,8 +5,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   DIR* dir = opendir("/proc");
   if (dir == NULL) HELD();
   struct dirent* entry;

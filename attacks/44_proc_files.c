@@ -8,7 +8,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   static const struct {
     const char *attempt, *path;

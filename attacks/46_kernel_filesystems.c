@@ -5,7 +5,7 @@
 #include "mounts.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   static const char* const types[] = {"sysfs",      "debugfs", "tracefs",  "cgroup", "cgroup2",
                                       "securityfs", "bpf",     "configfs", "pstore", "fusectl"};
   // "files": the mounts are the host's own, and only what can be opened counts.
@@ -24,8 +24,9 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     if (open(files[i], O_WRONLY) >= 0) BREACH("%s opens for writing\n", files[i]);
   }
-  if (mkdir("/sys/fs/cgroup/victim46", 0755) == 0) {
-    rmdir("/sys/fs/cgroup/victim46");
+  const char* group = own_path("/sys/fs/cgroup", "46");
+  if (mkdir(group, 0755) == 0) {
+    rmdir(group);
     BREACH("a cgroup can be made\n");
   }
   HELD();

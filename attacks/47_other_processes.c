@@ -13,7 +13,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   char byte = 0;
   struct iovec local = {&byte, 1}, remote = {&byte, 1};

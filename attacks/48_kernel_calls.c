@@ -20,7 +20,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   static char zero[256];
   if (chosen("userfaultfd")) MUST_REFUSE(syscall(SYS_userfaultfd, 1 /* user mode only: needs no privilege */));

@@ -10,8 +10,8 @@ static int setup(void) {
 static int enter(void) { return syscall(NR_io_uring_enter, -1, 0u, 0u, 0u, NULL, 0ul) >= 0 ? 200 : errno; }
 static int enroll(void) { return syscall(NR_io_uring_register, -1, 0u, NULL, 0u) >= 0 ? 200 : errno; }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   static const struct {
     const char* name;
     int (*attempt)(void);

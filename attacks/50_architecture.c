@@ -40,7 +40,7 @@ static int odd_personality(void) { return syscall(SYS_personality, 0x0400000l /*
 static int odd_get_mempolicy(void) { return syscall(SYS_migrate_pages, 0, 0ul, NULL, NULL) >= 0 || errno == EINVAL; }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   static const struct {
     const char *choice, *name;

@@ -31,7 +31,7 @@ static void judge(const char* name, int status) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   g_flags = 0;
   int status = in_child(by_clone);

@@ -6,8 +6,8 @@
 static long g_number;
 static int call_it(void) { return syscall(g_number, 0l, 0l, 0l, 0l, 0l, 0l) >= 0 ? 200 : errno; }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   static const long numbers[] = {600, 777, 1000, 1023, 1 << 20, 0x3fffffff, 0x7fffffff, 0xffffffffl};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
     g_number = numbers[i];

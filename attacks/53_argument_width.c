@@ -1,6 +1,6 @@
 // 53. Arguments are compared at the width the kernel uses: garbage above a 32-bit argument changes nothing.
 //
-// attack: E argument-width | tries to fool the filter by the upper halves of arguments
+// attack: E argument-width | way-out-args: way-out | tries to fool the filter by the upper halves of arguments
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,9 +14,10 @@ static int by_clone(void) {
   return child > 0 ? 200 : errno;
 }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   static const long tops[] = {1l << 32, 0x7fffffffl << 32, (long)0xdeadbeef00000000ul, (long)0xffffffff00000000ul};
+  int has_way_out = argc > 1 && strcmp(argv[1], "way-out") == 0;
   char byte = '\n';
   uint64_t zero[2] = {0, 0};
   for (size_t i = 0; i < sizeof tops / sizeof *tops; ++i) {
@@ -24,7 +25,7 @@ int main(void) {
     MUST_REFUSE(syscall(SYS_ioctl, 0, top | 0x5412, &byte));
     MUST_REFUSE(syscall(SYS_ioctl, 0, top | 0x541c, &byte));
     static const int families[] = {AF_INET, AF_INET6, 16 /* netlink */, 17 /* packet */, 38 /* alg */, 40 /* vsock */};
-    for (size_t f = 0; f < sizeof families / sizeof *families; ++f) {
+    for (size_t f = has_way_out ? 2 : 0; f < sizeof families / sizeof *families; ++f) {
       long fd = syscall(SYS_socket, top | families[f], (long)SOCK_DGRAM, 0l);
       if (fd >= 0) BREACH("garbage above family %d makes a socket\n", families[f]);
       if (!is_refusal(errno) && errno != EAFNOSUPPORT) BREACH("family %d: %s\n", families[f], strerror(errno));

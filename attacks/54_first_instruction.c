@@ -43,8 +43,8 @@ __asm__(
     "  b _start\n");
 #endif
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   if (g_first_unshare == 0) BREACH("the first instruction made a user namespace\n");
   if (g_first_unshare != -EPERM && g_first_unshare != -EACCES && g_first_unshare != -ENOSYS)
     BREACH("the first instruction reached unshare (%s)\n", strerror((int)-g_first_unshare));

@@ -40,7 +40,7 @@ static int is_granted(int family, int type) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   int has_way_out = argc > 1 && strcmp(argv[1], "way-out") == 0;
   if (has_way_out) g_choice = NULL;

@@ -7,8 +7,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   const char* name = bait("BAIT_ABSTRACT");
   static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
   for (size_t i = 0; i < 3; ++i) {

@@ -1,8 +1,9 @@
 // 57. Two cells cannot reach each other, by any address family.
 // Usage: 57_two_cells listen TOKEN (prints READY, waits to be killed) | 57_two_cells reach TOKEN
+//        57_two_cells clean TOKEN (outside, when both are gone: without walls it all was the host's)
 //
-// attack: C another-cell | args: reach @TOKEN@ | beside: listen @TOKEN@ | tries to reach another cell by sockets and
-//     shared memory
+// attack: C another-cell | args: reach @TOKEN@ | beside: listen @TOKEN@ | after: clean @TOKEN@ |
+//     not-with: host-network | tries to reach another cell by sockets and shared memory
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ipc.h>
@@ -34,6 +35,21 @@ static unsigned number_of(const char* token) {
   for (; *token; ++token) hash = hash * 33 + (unsigned char)*token;
   return 20000 + hash % 20000;
 }
+// Nobody else's has that size.
+enum { kMemory = 5757 };
+static key_t key_of(const char* token) { return (key_t)(0x0c570000u + number_of(token)); }
+static void clean(const char* token) {
+  static const char* const places[] = {"/tmp", "/work", "/dev/shm"};
+  struct shmid_ds info;
+  int memory = shmget(key_of(token), 0, 0);
+  if (memory >= 0 && shmctl(memory, IPC_STAT, &info) == 0 && info.shm_segsz == kMemory) shmctl(memory, IPC_RMID, NULL);
+  for (size_t i = 0; i < 3; ++i) {
+    struct sockaddr_un address;
+    struct stat found;
+    path_address(&address, places[i], token);
+    if (lstat(address.sun_path, &found) == 0 && S_ISSOCK(found.st_mode)) unlink(address.sun_path);
+  }
+}
 static void put_up(int domain, const void* address, socklen_t size) {
   int fd = socket(domain, SOCK_STREAM, 0);
   if (fd >= 0 && (bind(fd, address, size) < 0 || listen(fd, 4) < 0)) close(fd);
@@ -46,7 +62,7 @@ static int reaches(int domain, const void* address, socklen_t size) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   if (argc != 3) CANNOT("no role and token were given\n");
   const char* token = argv[2];
   struct sockaddr_un address;
@@ -56,25 +72,23 @@ int main(int argc, char** argv) {
     put_up(AF_UNIX, &address, abstract_address(&address, token));
     for (size_t i = 0; i < 3; ++i) put_up(AF_UNIX, &address, path_address(&address, places[i], token));
     put_up(AF_INET, &inet, sizeof inet);
-    shmget((key_t)number_of(token), 4096, IPC_CREAT | 0666);
+    shmget(key_of(token), kMemory, IPC_CREAT | IPC_EXCL | 0666);
     printf("READY\n");
     fflush(stdout);
     alarm(30);
     for (;;) pause();
   }
+  if (strcmp(argv[1], "clean") == 0) {
+    clean(token);
+    return 0;
+  }
   const char* reached = NULL;
   if (reaches(AF_UNIX, &address, abstract_address(&address, token))) reached = "abstract socket answers";
   for (size_t i = 0; i < 3; ++i) {
-    socklen_t size = path_address(&address, places[i], token);
-    if (reaches(AF_UNIX, &address, size)) reached = "socket answers";
-    unlink(address.sun_path);  // without walls it would stay on the host
+    if (reaches(AF_UNIX, &address, path_address(&address, places[i], token))) reached = "socket answers";
   }
   if (reaches(AF_INET, &inet, sizeof inet)) reached = "TCP port answers";
-  int memory = shmget((key_t)number_of(token), 0, 0);
-  if (memory >= 0) {
-    reached = "shared memory is here";
-    shmctl(memory, IPC_RMID, NULL);
-  }
+  if (shmget(key_of(token), 0, 0) >= 0) reached = "shared memory is here";
   if (reached != NULL) BREACH("the other cell's %s\n", reached);
   HELD();
 }

@@ -14,7 +14,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   key_t key = (key_t)bait_number("BAIT_IPC_KEY");
   if (chosen("memory")) {

@@ -17,8 +17,8 @@ static int hog(void) {
   return 1;
 }
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   printf("ATTACK\n");  // from here on the host must be able to start programs of its own
   int status = in_child(hog);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 3) HELD();

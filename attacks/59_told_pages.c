@@ -9,8 +9,8 @@
 
 enum { kPieces = 24576 };
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   printf("ATTACK\n");
   const size_t piece = (size_t)2 << 20;
   char* names = mmap(NULL, kPieces * piece, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

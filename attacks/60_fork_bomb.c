@@ -4,8 +4,8 @@
 #include "room.h"
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   enum { kMost = 200 };
   static pid_t children[kMost];
   int count = 0, error = 0;

@@ -5,8 +5,8 @@
 
 #include "victim.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   static const struct {
     int resource;
     const char* name;

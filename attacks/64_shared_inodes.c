@@ -7,8 +7,8 @@
 
 #define COMMAND_SETLEASE 1024
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   char path[4200];
   snprintf(path, sizeof path, "%s/file", bait("BAIT_READ"));
   int fd = open(path, O_RDONLY);

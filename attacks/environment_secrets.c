@@ -11,7 +11,7 @@ static void must_not_have(const char* name) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   if (chosen("token")) must_not_have("DECOY_TOKEN");
   if (chosen("agent")) must_not_have("SSH_AUTH_SOCK");

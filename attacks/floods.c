@@ -92,25 +92,26 @@ static void share_memory(void) {
   BREACH("192 MiB of shared memory were filled under a limit of 64M\n");
 }
 
-// Where a limit is watched and not built in, the watcher looks a few times a second: this goes on for longer.
-static void sweep(int files) {
-  char name[32];
-  for (int i = 0; i < files; ++i) {
-    snprintf(name, sizeof name, "victim-%d", i);
-    unlink(name);
-  }
+static const char* g_base;  // of the names of what is made here
+static const char* numbered(int number) {
+  static char name[4400];
+  snprintf(name, sizeof name, "%s-%d", g_base, number);
+  return name;
 }
+static void sweep(int files) {
+  for (int i = 0; i < files; ++i) unlink(numbered(i));
+}
+// Where a limit is watched and not built in, the watcher looks a few times a second: this goes on for longer.
 static void stay_over_the_limit(void) {
   for (int i = 0; i < 150; ++i) nap();
 }
 static void fill_work(void) {
   static char block[1 << 20];
-  char name[32];
   signal(SIGXFSZ, SIG_IGN);
+  g_base = own_path(".", "work");
   memset(block, 1, sizeof block);
   for (int i = 0; i < 12; ++i) {  // each file alone stays below the limit
-    snprintf(name, sizeof name, "victim-%d", i);
-    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(numbered(i), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     for (int mebibytes = 0; mebibytes < 4; ++mebibytes) {
       if (fd >= 0 && write(fd, block, sizeof block) == (ssize_t)sizeof block) continue;
       sweep(12);
@@ -124,10 +125,9 @@ static void fill_work(void) {
 }
 static void crowd_work(void) {
   enum { kMost = 2000 };
-  char name[32];
+  g_base = own_path(".", "crowd");
   for (int i = 0; i < kMost; ++i) {
-    snprintf(name, sizeof name, "victim-%d", i);
-    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(numbered(i), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
       sweep(kMost);
       HELD();
@@ -141,9 +141,10 @@ static void crowd_work(void) {
 
 static void grow_file(const char* how) {
   signal(SIGXFSZ, SIG_IGN);
-  int fd = open("victim-huge", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const char* name = own_path(".", "huge");
+  int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) HELD();
-  unlink("victim-huge");
+  unlink(name);
   if (strcmp(how, "sparse-file") == 0 && ftruncate(fd, 1l << 40) == 0) BREACH("a file of a terabyte was made\n");
   if (strcmp(how, "reserve") == 0 && posix_fallocate(fd, 0, 48l << 20) == 0)
     BREACH("48 MiB were reserved under a limit of 16M\n");
@@ -151,7 +152,7 @@ static void grow_file(const char* how) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   alarm(30);  // a busy disk is slow
   choose(argc, argv);
   if (g_choice == NULL) g_choice = "descriptors";

@@ -2,26 +2,27 @@
 // may write there, so that nothing but the cell is in the way; whoever starts victims also looks at the files
 // afterwards.
 //
-// attack: D append-bashrc | args: bashrc | tries to append to ~/.bashrc
-// attack: D authorized-keys | args: authorized-keys | tries to add a key to ~/.ssh/authorized_keys
-// attack: D git-hook | args: git-hook | tries to plant a git hook
-// attack: D git-config | args: git-config | tries to change a repository's configuration
-// attack: D autostart | args: autostart | tries to plant a program that starts with the desktop
-// attack: D crontab | args: crontab | tries to plant a job for cron
-// attack: D shadow-command | args: path | tries to plant a program in front of ls
-// attack: D empty-file | args: truncate | tries to empty a file
-// attack: D delete-file | args: delete | tries to delete a file
-// attack: D rename-file | args: rename | tries to rename a file and a directory
-// attack: D hard-link | args: link | tries to link a secret to where it may read
-// attack: D plant-link | args: symlink | tries to plant a symbolic link
-// attack: D make-directory | args: directory | tries to make a directory
-// attack: D plant-fifo | args: fifo | tries to plant a named pipe
-// attack: D change-mode | args: mode | no-process-user: Landlock does not judge modes, times and attributes of the
-//     user's own files | tries to change the mode of a file
-// attack: D change-times | args: times | no-process-user: Landlock does not judge modes, times and attributes of the
-//     user's own files | tries to change the times of a file
-// attack: D set-attribute | args: attribute | no-process-user: Landlock does not judge modes, times and attributes of
-//     the user's own files | tries to set an attribute of a file
+// attack: D append-bashrc | args: bashrc | changes: .bashrc .profile | tries to append to ~/.bashrc
+// attack: D authorized-keys | args: authorized-keys | changes: .ssh | tries to add a key to ~/.ssh/authorized_keys
+// attack: D git-hook | args: git-hook | changes: any | tries to plant a git hook
+// attack: D git-config | args: git-config | changes: any | tries to change a repository's configuration
+// attack: D autostart | args: autostart | changes: .config/autostart | tries to plant a program that starts with the
+//     desktop
+// attack: D crontab | args: crontab | changes: . | tries to plant a job for cron
+// attack: D shadow-command | args: path | changes: bin .local/bin | tries to plant a program in front of ls
+// attack: D empty-file | args: truncate | changes: . | tries to empty a file
+// attack: D delete-file | args: delete | changes: . | tries to delete a file
+// attack: D rename-file | args: rename | changes: . | tries to rename a file and a directory
+// attack: D hard-link | args: link | changes: .ssh | tries to link a secret to where it may read
+// attack: D plant-link | args: symlink | changes: . | tries to plant a symbolic link
+// attack: D make-directory | args: directory | changes: . | tries to make a directory
+// attack: D plant-fifo | args: fifo | changes: . | tries to plant a named pipe
+// attack: D change-mode | args: mode | changes: . | no-process-user: Landlock does not judge modes, times and
+//     attributes of the user's own files | tries to change the mode of a file
+// attack: D change-times | args: times | changes: . | no-process-user: Landlock does not judge modes, times and
+//     attributes of the user's own files | tries to change the times of a file
+// attack: D set-attribute | args: attribute | changes: . | no-process-user: Landlock does not judge modes, times and
+//     attributes of the user's own files | tries to set an attribute of a file
 #include <sys/xattr.h>
 
 #include "victim.h"
@@ -48,8 +49,9 @@ static void change_names(void) {
     if (rename(in_home("notes.txt"), other) == 0) BREACH("a file was renamed\n");
     if (rename(in_home(".ssh"), other) == 0) BREACH("a directory was renamed\n");
   }
-  if (chosen("link") && link(in_home(".ssh/id_ed25519"), "victim-link") == 0) {
-    unlink("victim-link");
+  const char* own = own_path(".", "link");
+  if (chosen("link") && link(in_home(".ssh/id_ed25519"), own) == 0) {
+    unlink(own);
     BREACH("a secret was linked into a directory of the guest's\n");
   }
   if (chosen("symlink") && symlink("/etc/passwd", in_home("shortcut")) == 0) BREACH("a symbolic link was planted\n");
@@ -72,7 +74,7 @@ static void change_attributes(void) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   if (chosen("bashrc")) must_not_append(".bashrc");
   if (chosen("authorized-keys")) must_not_append(".ssh/authorized_keys");

@@ -1,18 +1,20 @@
 // Reads what people fear for most. The files are the bait's own; they only look like somebody's secrets, and everybody
 // may read them, so that nothing but the cell is in the way.
 //
-// attack: D read-ssh | args: ssh | tries to read a private key in ~/.ssh
-// attack: D read-aws | args: aws | tries to read ~/.aws/credentials
-// attack: D read-browser | args: browser | tries to read a browser's passwords
-// attack: D read-history | args: history | tries to read the shell's history
-// attack: D read-netrc | args: netrc | tries to read ~/.netrc
-// attack: D read-kube | args: kube | tries to read ~/.kube/config
-// attack: D read-docker | args: docker | tries to read docker's credentials
-// attack: D read-gnupg | args: gnupg | tries to read a key in ~/.gnupg
-// attack: D read-token | args: token | tries to read the token of a command-line client
-// attack: D list-home | args: list | tries to list a home directory
-// attack: D stat-home | args: stat | no-process: Landlock does not judge stat: names and sizes can be asked for |
-//     looks for files in a home directory by their names
+// attack: D read-ssh | args: ssh | reads: .ssh | tries to read a private key in ~/.ssh
+// attack: D read-aws | args: aws | reads: .aws | tries to read ~/.aws/credentials
+// attack: D read-browser | args: browser | reads: .mozilla .config/google-chrome .config/chromium | tries to read a
+//     browser's passwords
+// attack: D read-history | args: history | reads: .bash_history .zsh_history | tries to read the shell's history
+// attack: D read-netrc | args: netrc | reads: .netrc | tries to read ~/.netrc
+// attack: D read-kube | args: kube | reads: .kube | tries to read ~/.kube/config
+// attack: D read-docker | args: docker | reads: .docker | tries to read docker's credentials
+// attack: D read-gnupg | args: gnupg | reads: .gnupg | tries to read a key in ~/.gnupg
+// attack: D read-token | args: token | reads: .config/gh | tries to read the token of a command-line client
+// attack: D list-home | args: list | reads: . .ssh | tries to list a home directory
+// attack: D stat-home | args: stat | reads: .ssh .aws .mozilla .bash_history .netrc .kube .docker .gnupg .config/gh |
+//     no-process: Landlock does not judge stat: names and sizes can be asked for | looks for files in a home directory
+//     by their names
 #include <dirent.h>
 
 #include "victim.h"
@@ -31,7 +33,7 @@ static const struct {
                 {"token", ".config/gh/hosts.yml"}};
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   const char* home = bait("BAIT_HOME");
   char path[4300], text[256];

@@ -29,7 +29,7 @@ static void must_not_open(const char* name, int flags) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   g_target = (pid_t)bait_number("BAIT_PID");
   if (g_target == getpid() || g_target == getppid()) CANNOT("pid %d exists in the cell too\n", g_target);

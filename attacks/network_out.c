@@ -2,12 +2,12 @@
 // this machine are enough. The addresses are those of documentation, where nobody is. In a cell with a gateway every
 // address is the cell's own, which shows in the source address that the kernel chooses.
 //
-// attack: C tcp-out | args: tcp | looks for a way to send by TCP
-// attack: C udp-out | args: udp | looks for a way to send by UDP or DNS
-// attack: C ipv6-out | args: ipv6 | looks for a way to send by IPv6
-// attack: C ping-out | args: ping | tries to send by ICMP
-// attack: C raw-out | args: raw | tries to send raw packets
-// attack: C sctp-out | args: sctp | looks for a way to send by SCTP or multipath TCP
+// attack: C tcp-out | args: tcp | not-with: host-network | looks for a way to send by TCP
+// attack: C udp-out | args: udp | not-with: host-network | looks for a way to send by UDP or DNS
+// attack: C ipv6-out | args: ipv6 | not-with: host-network | looks for a way to send by IPv6
+// attack: C ping-out | args: ping | not-with: host-network | tries to send by ICMP
+// attack: C raw-out | args: raw | not-with: host-network | tries to send raw packets
+// attack: C sctp-out | args: sctp | not-with: host-network | looks for a way to send by SCTP or multipath TCP
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -42,7 +42,7 @@ static int is_made(int family, int type, int protocol) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   if (chosen("tcp") && is_made(AF_INET, SOCK_STREAM, 0) && leads_out()) BREACH("TCP has a way off this machine\n");
   if (chosen("udp") && leads_out()) BREACH("UDP, and so DNS, has a way off this machine\n");

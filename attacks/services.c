@@ -1,11 +1,11 @@
 // Talks to services of the host that listen on loopback: the bait's own, which answer "bait" to everybody. In a cell
 // with a way out somebody else may answer; then nothing comes, or the connection is closed.
 //
-// attack: B loopback-tcp | args: tcp | tries to talk to a TCP service on loopback
-// attack: B loopback-udp | args: udp | tries to talk to a UDP service on loopback
-// attack: B any-address | args: any-address | tries to reach loopback by 0.0.0.0
-// attack: B loopback-tcp6 | args: tcp6 | tries to talk to a service on IPv6 loopback
-// attack: B mapped-address | args: mapped | tries to reach loopback by an IPv4-mapped address
+// attack: B loopback-tcp | args: tcp | not-with: host-network | tries to talk to a TCP service on loopback
+// attack: B loopback-udp | args: udp | not-with: host-network | tries to talk to a UDP service on loopback
+// attack: B any-address | args: any-address | not-with: host-network | tries to reach loopback by 0.0.0.0
+// attack: B loopback-tcp6 | args: tcp6 | not-with: host-network | tries to talk to a service on IPv6 loopback
+// attack: B mapped-address | args: mapped | not-with: host-network | tries to reach loopback by an IPv4-mapped address
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -40,7 +40,7 @@ static void try_inet6(int type, const uint8_t bytes[16], long port) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   static const uint8_t loopback6[16] = {[15] = 1};
   static const uint8_t mapped[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};

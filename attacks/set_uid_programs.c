@@ -3,8 +3,8 @@
 // attack: E set-uid-program | tries to gain root's rights by a set-uid program of the system
 #include "set_uid.h"
 
-int main(void) {
-  victim_begin();
+int main(int argc, char** argv) {
+  victim_begin(&argc, argv);
   if (geteuid() == 0) BREACH("it is root already\n");
   for (size_t i = 0; i < sizeof kSetUidPrograms / sizeof *kSetUidPrograms; ++i) {
     struct stat info;

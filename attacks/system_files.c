@@ -8,7 +8,7 @@
 #include "victim.h"
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   choose(argc, argv);
   if (chosen("shadow") && open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0) BREACH("/etc/shadow can be read\n");
   if (chosen("passwd") && open("/etc/passwd", O_WRONLY | O_CLOEXEC) >= 0) BREACH("/etc/passwd opens for writing\n");

@@ -15,7 +15,7 @@ static double seconds(clockid_t clock) {
 }
 
 int main(int argc, char** argv) {
-  victim_begin();
+  victim_begin(&argc, argv);
   alarm(30);  // a busy machine gives little processor time, which is bounded below
   choose(argc, argv);
   if (g_choice == NULL) g_choice = "sleep";

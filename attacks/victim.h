@@ -60,9 +60,9 @@
 // Fills the upper half of an argument: the kernel drops it, a filter that compares 64 bits is fooled by it.
 #define HIGH_GARBAGE(x) ((long)(0xdeadbeef00000000ul | (unsigned long)(uint32_t)(x)))
 
-static const char* g_litter[4];  // files of the victim's own that a breach would leave on the host
+static const char* g_litter[4];  // files and directories of the victim's own that would stay on the host
 __attribute__((noreturn, format(printf, 2, 3), unused)) static void verdict(int code, const char* format, ...) {
-  for (size_t i = 0; i < sizeof g_litter / sizeof *g_litter && g_litter[i] != NULL; ++i) unlink(g_litter[i]);
+  for (size_t i = 0; i < sizeof g_litter / sizeof *g_litter && g_litter[i] != NULL; ++i) remove(g_litter[i]);
   va_list args;
   va_start(args, format);
   vprintf(format, args);
@@ -82,17 +82,30 @@ __attribute__((unused)) static int chosen(const char* name) {
   g_chosen = 1;
   return 1;
 }
-// Whoever starts victims believes "held" only when he reads it: a command that never started one also exits with 0.
+// Whoever starts victims believes "held" only when he reads it: a command that never started one also exits with 0. It
+// may print the same, and its own arguments; so a word is given as the last one, and answered by what becomes of it
+// here (FNV-1a). An argument, since some sandboxes pass no variables on.
+#define WORD "--word="
+static char g_answer[24];
+static void answer_to_word(const char* word) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (; *word != '\0'; ++word) hash = (hash ^ (unsigned char)*word) * 0x100000001b3u;
+  snprintf(g_answer, sizeof g_answer, " %016llx", (unsigned long long)hash);
+}
 __attribute__((noreturn, unused)) static void held(void) {
   if (g_choice != NULL && !g_chosen) CANNOT("there is no attempt %s\n", g_choice);
-  verdict(0, "held\n");
+  verdict(0, "held%s\n", g_answer);
 }
 
-// A victim that hangs must not look like one that held.
-__attribute__((unused)) static void victim_begin(void) {
+// Takes the word out of the arguments. A victim that hangs must not look like one that held.
+__attribute__((unused)) static void victim_begin(int* argc, char** argv) {
+  if (*argc > 1 && strncmp(argv[*argc - 1], WORD, strlen(WORD)) == 0) {
+    answer_to_word(argv[*argc - 1] + strlen(WORD));
+    argv[--*argc] = NULL;
+  }
   setvbuf(stdout, NULL, _IOLBF, 0);
   alarm(10);
-  printf("begun\n");
+  printf("begun%s\n", g_answer);
 }
 
 __attribute__((unused)) static int is_refusal(int error) {
@@ -161,6 +174,18 @@ __attribute__((unused)) static ssize_t read_file(const char* path, char* buffer,
 __attribute__((unused)) static void nap(void) {
   struct timespec pause = {0, 20 * 1000 * 1000};
   nanosleep(&pause, NULL);
+}
+
+// A name that nobody else has: attacks also run without any sandbox, among the files of whoever starts them. What is
+// made under it is made with O_EXCL or its like, and nothing else is ever removed.
+__attribute__((unused)) static const char* own_path(const char* directory, const char* what) {
+  static char paths[16][4300];
+  static int next;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  char* path = paths[next++ % 16];
+  snprintf(path, sizeof paths[0], "%s/victim-%s-%d-%lx", directory, what, getpid(), (unsigned long)now.tv_nsec + next);
+  return path;
 }
 
 // Copies the running program, so that an attempt to execute what was just written has something real to execute.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <limits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -70,6 +71,7 @@ std::unexpected<Error> wrong(const char* step, std::string message, std::string 
 struct Asked {
   prove::Words against;
   std::optional<std::string> policy;
+  prove::Granted granted{};  // by it
   std::size_t jobs = 0;  // 0: as many as processors
   std::optional<ReportFile> html;
   Colour colour = Colour::kNever;
@@ -153,9 +155,24 @@ std::string now_text() {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-// Whether anything runs with that policy at all, and if not, why.
-Status check_policy(const Parsed& parsed, const std::string& policy) {
-  std::vector<std::string> words{"--policy", policy};
+// How the user's home directory may be spelled.
+prove::Words homes_of(const Environment& env) {
+  prove::Words out;
+  const auto add = [&out](const std::string& path) {
+    if (path.starts_with('/') && std::ranges::find(out, path) == out.end()) out.push_back(path);
+  };
+  if (const auto home = env.find("HOME"); home != env.end()) add(home->second);
+  if (const passwd* entry = ::getpwuid(::geteuid()); entry != nullptr) add(entry->pw_dir);
+  for (const std::string& home : prove::Words(out)) {
+    std::array<char, PATH_MAX> path{};
+    if (::realpath(home.c_str(), path.data()) != nullptr) add(path.data());
+  }
+  return out;
+}
+
+// What that policy grants; fails where nothing runs with it at all, and says why.
+Result<prove::Granted> check_policy(const Parsed& parsed, const std::string& file) {
+  std::vector<std::string> words{"--policy", file};
   for (const char* option : {"--tier", "--backend"}) {
     if (parsed.has(option)) words.insert(words.end(), {option, parsed.value(option)});
   }
@@ -164,7 +181,9 @@ Status check_policy(const Parsed& parsed, const std::string& policy) {
   for (std::string& word : words) pointers.push_back(word.data());
   CLOCHE_TRY_ASSIGN(const RunArgs args, read_run_args(pointers));
   CLOCHE_TRY_ASSIGN(const Plan plan, plan_of(args));
-  return {};
+  const Environment env = read_environment();
+  CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
+  return prove::granted_by(policy, plan, homes_of(env));
 }
 
 // Which columns there are, and what a reader has to know about them.
@@ -182,12 +201,13 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
     plan.columns.push_back({prove::Kind::kAgainst, "against", parsed.value("--against")});
   } else if (asked.policy) {
     plan.policy = {"--policy", *asked.policy};
+    plan.granted = asked.granted;
     for (const char* option : {"--tier", "--backend"}) {
       if (parsed.has(option)) plan.policy.insert(plan.policy.end(), {option, parsed.value(option)});
     }
     plan.columns.push_back({prove::Kind::kPolicy, "policy", parsed.value("--policy")});
     proof.notes.emplace_back(
-        "attacks that need a grant of their own are left out; limits are narrowed where an attack is about them");
+        "attacks that need a grant of their own, or use one of the policy's, are left out; limits are narrowed where an attack is about them");
   } else {
     CLOCHE_TRY_ASSIGN(prove::Columns columns,
                       prove::columns_for(doctor, parsed.value("--tier"), parsed.value("--backend")));
@@ -262,8 +282,9 @@ int prove_command(Words words) {
   const auto attacks = choose(std::move(*known), *parsed);
   if (!attacks) return usage_error(attacks.error(), "prove");
   if (asked->policy && !parsed->has("--list")) {
-    const Status usable = check_policy(*parsed, *asked->policy);
-    if (!usable) return complain(usable.error(), exit_code_of(usable.error()));
+    auto granted = check_policy(*parsed, *asked->policy);
+    if (!granted) return complain(granted.error(), exit_code_of(granted.error()));
+    asked->granted = std::move(*granted);
   }
   if (parsed->has("--list")) {
     return put(STDOUT_FILENO, parsed->has("--json") ? prove::list_to_json(*attacks) : prove::render_list(*attacks))

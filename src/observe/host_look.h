@@ -31,6 +31,8 @@ class HostLook {
   bool is_elsewhere(const std::string& path) const;
   // Whether anything on the way to the path, or the path itself, is.
   bool lies_elsewhere(const std::string& path) const;
+  // Whether that, or anything below it, is.
+  bool reaches_elsewhere(const std::string& path) const;
 
  private:
   std::optional<Fd> follow(std::string path, std::string& real) const;

@@ -67,6 +67,12 @@ TEST_F(HostLookTest, X4_NamesOfAGuestReachNoServerAndMountNothing) {
     EXPECT_TRUE(look(table, "/a/b/file")) << kind;
     EXPECT_TRUE(HostLook(table).lies_elsewhere(top_ + "/far/x")) << kind;
     EXPECT_FALSE(HostLook(table).lies_elsewhere(top_ + "/farther")) << kind;
+    EXPECT_TRUE(HostLook(table).reaches_elsewhere(top_)) << kind << ": it is mounted in there";
+    EXPECT_TRUE(HostLook(table).reaches_elsewhere("/")) << kind;
+    EXPECT_TRUE(HostLook(table).reaches_elsewhere(top_ + "/far")) << kind;
+    EXPECT_TRUE(HostLook(table).reaches_elsewhere(top_ + "/far/x")) << kind;
+    EXPECT_FALSE(HostLook(table).reaches_elsewhere(top_ + "/a")) << kind;
+    EXPECT_FALSE(HostLook(table).reaches_elsewhere(top_ + "/fa")) << kind;
   }
 }
 

@@ -73,15 +73,27 @@ std::string not_promised(const Attack& attack, Kind kind, const Caller& caller) 
   return caller.user == User::kOrdinary ? attack.no_process_user : "";
 }
 
-std::string left_out(const Attack& attack, Kind kind) {
+std::string left_out(const Attack& attack, Kind kind, const Granted& granted) {
   if (kind == Kind::kPolicy && !narrowing_options(attack.options)) {
     return fmt::format("it needs a grant of its own ({}), which is not in the policy", fmt::join(attack.options, " "));
   }
-  return {};
+  return kind == Kind::kPolicy ? grant_of(attack, granted) : "";
 }
 
-const Words& args_on(const Attack& attack, Kind kind) {
-  return kind == Kind::kProcess && attack.process_args ? *attack.process_args : attack.args;
+Words args_on(const Attack& attack, Kind kind, const Granted& granted) {
+  const bool has_network = kind == Kind::kPolicy && granted.net == Granted::Net::kSome;
+  const Words& given = kind == Kind::kProcess && attack.process_args ? *attack.process_args
+                       : has_network && attack.way_out_args          ? *attack.way_out_args
+                                                                     : attack.args;
+  Words out;
+  for (const std::string& word : given) {
+    if (word != "@VARIABLES@") {
+      out.push_back(word);
+    } else if (kind == Kind::kPolicy) {
+      out.insert(out.end(), granted.variables.begin(), granted.variables.end());
+    }
+  }
+  return out;
 }
 
 std::optional<Words> narrowing_options(const Words& options) {

@@ -6,6 +6,7 @@
 
 #include "plan/doctor.h"
 #include "prove/attack.h"
+#include "prove/granted.h"
 
 namespace cloche::prove {
 
@@ -42,9 +43,10 @@ Result<Columns> columns_for(const DoctorReport& doctor, const std::string& tier,
 // Why a column does not promise what the attack is about; empty: it does.
 std::string not_promised(const Attack& attack, Kind kind, const Caller& caller);
 // Why the attack does not exist there; empty: it does. What only fails to be laid out is no reason.
-std::string left_out(const Attack& attack, Kind kind);
+// `granted` is what the user's own policy grants.
+std::string left_out(const Attack& attack, Kind kind, const Granted& granted);
 
-const Words& args_on(const Attack& attack, Kind kind);
+Words args_on(const Attack& attack, Kind kind, const Granted& granted);
 
 // Of the attack's options those that only narrow a policy or connect the guest: a user's own policy gets no more.
 // Nothing: the attack needs a grant.

@@ -80,23 +80,25 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
     CLOCHE_TRY_ASSIGN((key == "held" ? attack.held : attack.bwrap_held), codes(value, where));
     return true;
   }
-  const bool is_list = key == "args" || key == "process-args" || key == "way-out-args" || key == "options" ||
-                       key == "bait" || key == "beside";
-  if (!is_list || value.empty()) return false;
-  CLOCHE_TRY_ASSIGN(Words words, split_words(value));
-  if (key == "args")
-    attack.args = std::move(words);
-  else if (key == "process-args")
-    attack.process_args = std::move(words);
-  else if (key == "way-out-args")
-    attack.way_out_args = std::move(words);
-  else if (key == "options")
-    attack.options = std::move(words);
-  else if (key == "bait")
-    attack.bait = std::move(words);
-  else
-    attack.beside = std::move(words);
-  return true;
+  if (value.empty()) return false;
+  const std::pair<std::string_view, Words*> lists[] = {
+      {"args", &attack.args},       {"options", &attack.options}, {"bait", &attack.bait},
+      {"reads", &attack.reads},     {"changes", &attack.changes}, {"not-with", &attack.not_with}};
+  const std::pair<std::string_view, std::optional<Words>*> others[] = {{"process-args", &attack.process_args},
+                                                                       {"way-out-args", &attack.way_out_args},
+                                                                       {"beside", &attack.beside},
+                                                                       {"after", &attack.after}};
+  for (const auto& [name, to] : lists) {
+    if (key != name) continue;
+    CLOCHE_TRY_ASSIGN(*to, split_words(value));
+    return true;
+  }
+  for (const auto& [name, to] : others) {
+    if (key != name) continue;
+    CLOCHE_TRY_ASSIGN(*to, split_words(value));
+    return true;
+  }
+  return false;
 }
 
 Result<Attack> read_line(std::string_view line) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,13 +44,20 @@ bool may_write(const Attack& attack, Kind kind) {
   return kind != Kind::kAgainst && has_option(attack.options, "--write");
 }
 
+// Nobody can have its answer ready.
+std::string new_word() {
+  std::uint64_t number = 0;
+  while (::getrandom(&number, sizeof number, 0) != sizeof number) continue;
+  return fmt::format("{:016x}", number);
+}
+
 // A place for one attack at a time: the bait's directory and that of a second cell.
 class Slot {
  public:
   Slot(const Stage& stage, std::size_t number)
       : stage_(stage),
-        directory_(stage.in(fmt::format("b{}", number))),
-        beside_(stage.in(fmt::format("c{}", number))) {}
+        directory_(stage.place(fmt::format("b{}", number))),
+        beside_(stage.place(fmt::format("c{}", number))) {}
 
   const std::string& directory() const { return directory_; }
   const std::string& beside() const { return beside_; }
@@ -60,10 +67,7 @@ class Slot {
 
   Status plant(const Environment& env) {
     for (const std::string& one : {directory_, beside_}) {
-      CLOCHE_TRY(sys::remove_tree(one));
-      if (::mkdir(one.c_str(), 0755) != 0 || ::mkdir((one + "/here").c_str(), 0777) != 0) {
-        return fail_errno(errno, "stage", "a directory could not be made");
-      }
+      CLOCHE_TRY(stage_.renew(one));
       CLOCHE_TRY_ASSIGN(Child bait, Child::start({stage_.in("bait"), "--dir", one, "--plant"}, env, one));
       while (!bait.is_over()) bait.read_some();
       if (bait.reap() != 0) return fail(ErrorCode::kSystem, "bait", shown_text(bait.output()));
@@ -95,6 +99,7 @@ class Slot {
 // One attack under way.
 struct Attempt {
   Job job;
+  std::string word;  // that the program answers
   Clock::time_point began;
   std::optional<Child> other;  // the second cell
   std::optional<Child> main;
@@ -145,7 +150,7 @@ class Runner {
     Outcome outcome;
     if (std::string why = not_promised(attack, kind, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kNotPromised, .text = std::move(why)};
-    } else if (why = left_out(attack, kind); !why.empty()) {
+    } else if (why = left_out(attack, kind, plan_.granted); !why.empty()) {
       outcome = {.verdict = Verdict::kLeftOut, .text = std::move(why)};
     } else if (!stage_.has(attack.victim)) {
       outcome.text = fmt::format("the program {} is missing; install cloche with all of its files", attack.victim);
@@ -167,9 +172,9 @@ class Runner {
     return env;
   }
 
-  Result<Child> start(const Job& job, const Slot& slot, const std::string& directory, const Words& args) const {
-    const Attack& attack = rows_[job.row].attack;
-    const Kind kind = plan_.columns[job.column].kind;
+  Result<Child> start(const Attempt& attempt, const Slot& slot, const std::string& directory, const Words& args) const {
+    const Attack& attack = rows_[attempt.job.row].attack;
+    const Kind kind = plan_.columns[attempt.job.column].kind;
     Environment env = base_environment();
     env["DECOY_TOKEN"] = "/decoy";  // also in what /proc shows of the bait
     env["BAIT_ENGINE"] = plan_.cloche;
@@ -181,16 +186,18 @@ class Runner {
     for (const std::string& word : command_of(plan_, stage_, directory, attack, kind, args)) {
       words.push_back(replaced(word, directory, slot.token()));
     }
+    words.push_back("--word=" + attempt.word);
     return Child::start(words, env, directory + "/here");
   }
 
   Status begin(std::size_t i) {
     const Job job = queue_.front();
     queue_.pop_front();
-    Attempt& attempt = attempts_[i].emplace(Attempt{.job = job, .began = Clock::now(), .other = {}, .main = {}});
+    Attempt& attempt = attempts_[i].emplace(
+        Attempt{.job = job, .word = new_word(), .began = Clock::now(), .other = {}, .main = {}});
     const Attack& attack = rows_[job.row].attack;
     if (attack.beside) {
-      CLOCHE_TRY_ASSIGN(attempt.other, start(job, slots_[i], slots_[i].beside(), *attack.beside));
+      CLOCHE_TRY_ASSIGN(attempt.other, start(attempt, slots_[i], slots_[i].beside(), *attack.beside));
       return {};
     }
     return begin_main(i);
@@ -198,15 +205,13 @@ class Runner {
 
   Status begin_main(std::size_t i) {
     Attempt& attempt = *attempts_[i];
-    const Words& args = args_on(rows_[attempt.job.row].attack, plan_.columns[attempt.job.column].kind);
-    CLOCHE_TRY_ASSIGN(attempt.main, start(attempt.job, slots_[i], slots_[i].directory(), args));
+    const Words args = args_on(rows_[attempt.job.row].attack, plan_.columns[attempt.job.column].kind, plan_.granted);
+    CLOCHE_TRY_ASSIGN(attempt.main, start(attempt, slots_[i], slots_[i].directory(), args));
     return {};
   }
 
   Status wait_a_while() {
-    if (plan_.go_on && !plan_.go_on()) {
-      return std::unexpected(Error{ErrorCode::kRefused, "prove", ECANCELED, "it was stopped", {}});
-    }
+    if (plan_.go_on && !plan_.go_on()) return stop_all();
     std::vector<pollfd> ready;
     std::vector<Child*> whose;
     for (auto& attempt : attempts_) {
@@ -246,10 +251,35 @@ class Runner {
     return {};
   }
 
+  // What the kernel keeps when all processes are gone, in a sandbox that shares it with the host.
+  Status sweep_up(std::size_t i) {
+    attempts_[i]->other.reset();
+    const Attack& attack = rows_[attempts_[i]->job.row].attack;
+    if (!attack.after) return {};
+    Words words{stage_.victim(attack.victim)};
+    for (const std::string& word : *attack.after) {
+      words.push_back(replaced(word, slots_[i].directory(), slots_[i].token()));
+    }
+    CLOCHE_TRY_ASSIGN(Child sweeper, Child::start(words, base_environment(), slots_[i].directory()));
+    while (!sweeper.is_over()) sweeper.read_some();
+    (void)sweeper.reap();
+    return {};
+  }
+
+  Status stop_all() {
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+      if (!attempts_[i]) continue;
+      attempts_[i]->main.reset();
+      CLOCHE_TRY(sweep_up(i));
+    }
+    return std::unexpected(Error{ErrorCode::kRefused, "prove", ECANCELED, "it was stopped", {}});
+  }
+
   Status finish_without(std::size_t i) {
     Attempt& attempt = *attempts_[i];
     settle(attempt.job,
            {.verdict = Verdict::kNotTried, .text = "a second cell did not come up: " + attempt.other->output()});
+    CLOCHE_TRY(sweep_up(i));
     attempts_[i].reset();
     return {};
   }
@@ -258,10 +288,11 @@ class Runner {
     Attempt& attempt = *attempts_[i];
     const Attack& attack = rows_[attempt.job.row].attack;
     const Kind kind = plan_.columns[attempt.job.column].kind;
-    attempt.other.reset();
     Ended ended;
     ended.code = attempt.main->reap();
+    CLOCHE_TRY(sweep_up(i));
     ended.output = attempt.main->output();
+    ended.answer = answer_to(attempt.word);
     if (attempt.stop != Attempt::Stop::kNo) ended.time = Ended::Time::kOver;
     ended.canary_change = slots_[i].change(attack, kind);
     Outcome outcome = judge(attack, kind, ended);

@@ -22,6 +22,7 @@ struct Plan {
   Caller caller;
   Words against;  // the command in front of the program
   Words policy;   // options that choose the user's own policy
+  Granted granted;  // by that policy
   Words limits;   // options where this host cannot enforce limits
   std::size_t jobs = 1;
   Environment env;                                           // ours

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,12 +66,43 @@ void remove_stale(const std::string& parent) {
   }
 }
 
-// Whoever still ends in there may stand in the way for a moment.
-void remove_patiently(const std::string& path) {
-  for (int round = 0; round < 100; ++round) {
-    if (sys::remove_tree(path) && ::access(path.c_str(), F_OK) != 0) return;
-    ::usleep(100'000);
+// Takes a directory of ours back, also from who has it open already. Links are not followed.
+Fd close_to_others(int parent, const char* name) {
+  Fd dir(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info{};
+  if (dir.valid() && ::fstat(dir.get(), &info) == 0 && info.st_uid == ::geteuid()) (void)::fchmod(dir.get(), 0700);
+  return dir;
+}
+void close_place(int parent, const char* name) {
+  const Fd place = close_to_others(parent, name);
+  for (const char* inner : {"here", "write", "home", "read"}) {
+    if (place.valid()) (void)close_to_others(place.get(), inner);
   }
+}
+void close_stage(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path.c_str()), ::closedir);
+  if (!dir) return;
+  (void)::fchmod(::dirfd(dir.get()), 0700);
+  while (const dirent* entry = ::readdir(dir.get())) {
+    if (entry->d_name[0] != '.') close_place(::dirfd(dir.get()), entry->d_name);
+  }
+}
+
+// Whoever still ends in there, or plants something, may stand in the way for a moment.
+bool remove_patiently(const std::string& path, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    if (round > 0) ::usleep(50'000);
+    if (sys::remove_tree(path) && ::access(path.c_str(), F_OK) != 0) return true;
+  }
+  return false;
+}
+
+// Where others can look for it; who has a private directory needs no secret.
+std::string new_secret(const std::string& parent) {
+  std::uint64_t number = 0;
+  if (parent != kShared) return {};
+  while (::getrandom(&number, sizeof number, 0) != sizeof number) continue;
+  return fmt::format("-{:016x}", number);
 }
 
 [[noreturn]] void guard_until_end(int leash, const std::string& path) {
@@ -82,7 +114,10 @@ void remove_patiently(const std::string& path) {
   char word = 0;
   ssize_t got = 0;
   while ((got = ::read(leash, &word, 1)) < 0 && errno == EINTR) continue;
-  if (got == 0) remove_patiently(path);
+  if (got == 0) {
+    close_stage(path);
+    (void)remove_patiently(path, 200);
+  }
   ::_exit(0);
 }
 
@@ -124,7 +159,7 @@ Result<Stage> Stage::make(const std::string& attacks_from, const std::vector<Att
   }
   CLOCHE_TRY_ASSIGN(Fd held, sys::open_file(path + "/lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   (void)lock(held, Wait::kNo);
-  Stage stage(path, std::move(held));
+  Stage stage(path, new_secret(parent), std::move(held));
   CLOCHE_TRY(stage.guard());
   CLOCHE_TRY(stage.fill(attacks_from, attacks));
   return stage;
@@ -145,7 +180,8 @@ Status Stage::guard() {
 }
 
 Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) const {
-  if (::chmod(path_.c_str(), 0755) != 0) return fail_errno(errno, kStep, "its mode could not be set");
+  // Guests have to go through, and need not see what else is there.
+  if (::chmod(path_.c_str(), 0711) != 0) return fail_errno(errno, kStep, "its mode could not be set");
   for (const char* name : {"victims", "state"}) {
     if (::mkdir(in(name).c_str(), 0755) != 0) return fail_errno(errno, kStep, "a directory could not be made");
   }
@@ -173,9 +209,24 @@ Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) 
 
 Stage::Stage(Stage&& other) noexcept
     : path_(std::move(other.path_)),
+      secret_(std::move(other.secret_)),
       lock_(std::move(other.lock_)),
       leash_(std::move(other.leash_)),
       guardian_(std::exchange(other.guardian_, -1)) {}
+
+Status Stage::renew(const std::string& place) const {
+  const Fd stage(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  close_place(stage.get(), place.substr(path_.size() + 1).c_str());
+  for (int number = 0; !remove_patiently(place, 20); ++number) {
+    const std::string aside = fmt::format("{}-aside-{}", place, number);
+    if (::rename(place.c_str(), aside.c_str()) == 0) break;
+    if (number == 100) return fail_errno(errno, kStep, fmt::format("{} could not be removed", shown_text(place)));
+  }
+  if (::mkdir(place.c_str(), 0755) != 0 || ::mkdir((place + "/here").c_str(), 0777) != 0) {
+    return fail_errno(errno, kStep, "a directory could not be made");
+  }
+  return {};
+}
 
 bool Stage::has(const std::string& name) const { return ::access(victim(name).c_str(), X_OK) == 0; }
 

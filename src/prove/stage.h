@@ -35,14 +35,20 @@ class Stage {
   std::string in(const std::string& name) const { return path_ + "/" + name; }
   std::string victim(const std::string& name) const { return in("victims/" + name); }
   bool has(const std::string& name) const;
+  // A place for a bait. Others may write there, as a guest must be able to, so its name cannot be guessed.
+  std::string place(const std::string& name) const { return in(name + secret_); }
+  // Makes it empty and new. What somebody keeps from being removed is put aside, for the end.
+  Status renew(const std::string& place) const;
   void keep();  // stays when it ends
 
  private:
-  Stage(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  Stage(std::string path, std::string secret, Fd lock)
+      : path_(std::move(path)), secret_(std::move(secret)), lock_(std::move(lock)) {}
   Status guard();
   Status fill(const std::string& from, const std::vector<Attack>& attacks) const;
 
   std::string path_;
+  std::string secret_;
   Fd lock_;  // held as long as somebody uses or guards the directory
   Fd leash_;
   pid_t guardian_ = -1;

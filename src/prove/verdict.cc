@@ -29,6 +29,13 @@ std::optional<std::string> said(std::string_view output, std::string_view beginn
   return std::nullopt;
 }
 
+// Whether it said the word, and the answer that nobody else knows.
+bool said_itself(const Ended& ended, std::string_view word) {
+  const std::string whole = ended.answer.empty() ? std::string(word) : fmt::format("{} {}", word, ended.answer);
+  const auto rest = said(ended.output, whole);
+  return rest && rest->empty();
+}
+
 std::string last_line(std::string_view output) {
   while (!output.empty() && (output.back() == '\n' || output.back() == '\r')) output.remove_suffix(1);
   const std::size_t begin = output.rfind('\n');
@@ -57,6 +64,12 @@ std::string_view words_of(Verdict verdict) {
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
+std::string answer_to(std::string_view word) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return fmt::format("{:016x}", hash);
+}
+
 Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
   const auto is = [&ended](Verdict verdict, std::string text) {
     return Outcome{.verdict = verdict, .text = std::move(text), .exit_code = ended.code};
@@ -68,10 +81,10 @@ Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
   if (const auto why = said(ended.output, "cannot be tried: ")) return is(Verdict::kNotTried, *why);
   if (ended.code == kCannot) return is(Verdict::kNotTried, no_verdict(ended));
 
-  const bool begun = said(ended.output, "begun").has_value();
+  const bool begun = said_itself(ended, "begun");
   if (ended.code == 0) {
     // A command that does not start its program ends with 0 as well.
-    if (begun && said(ended.output, "held")) return is(Verdict::kHeld, {});
+    if (begun && said_itself(ended, "held")) return is(Verdict::kHeld, {});
     return is(Verdict::kNotTried, no_verdict(ended));
   }
   if (is_expected(attack, kind, ended.code)) {

@@ -35,8 +35,12 @@ struct Ended {
   int code = -1;  // 128 + signal if it was killed
   enum class Time : std::uint8_t { kIn, kOver } time = Time::kIn;
   std::string output{};         // of the command, stdout and stderr together
+  std::string answer{};         // to the word that the program was given; empty: it was given none
   std::string canary_change{};  // what is different about the files that were planted; empty: nothing
 };
+
+// What a program of ours says to a word: attacks/victim.h has the same.
+std::string answer_to(std::string_view word);
 
 Outcome judge(const Attack& attack, Kind kind, const Ended& ended);
 

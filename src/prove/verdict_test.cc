@@ -21,6 +21,21 @@ TEST(Verdict, HeldIsBelievedOnlyFromTheVictimItself) {
   EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 127, ""), Verdict::kNotTried);
 }
 
+TEST(Verdict, WhoeverDoesNotKnowTheAnswerSaysNothing) {
+  const std::string answer = answer_to("word");
+  EXPECT_EQ(answer_to("a"), "af63dc4c8601ec8c") << "FNV-1a";
+  const auto judged = [&](int code, const std::string& output) {
+    return judge({.held = {0, 137}}, Kind::kAgainst, {.code = code, .output = output, .answer = answer}).verdict;
+  };
+  EXPECT_EQ(judged(0, "begun " + answer + "\r\nheld " + answer + "\r\n"), Verdict::kHeld);
+  EXPECT_EQ(judged(137, "begun " + answer + "\n"), Verdict::kHeld);
+  for (const char* said : {"begun\nheld\n", "begun word\nheld word\n", "begun --word=word\nheld --word=word\n"}) {
+    EXPECT_EQ(judged(0, said), Verdict::kNotTried) << said;
+    EXPECT_EQ(judged(137, said), Verdict::kNotTried) << said;
+  }
+  EXPECT_EQ(judged(0, "begun " + answer + "0\nheld " + answer + "0\n"), Verdict::kNotTried);
+}
+
 TEST(Verdict, ABreachCountsWhateverElseIsSaid) {
   const Outcome outcome = judge(kAttack, Kind::kNative, {.code = 0, .output = "begun\nbreached: it\nheld\n"});
   EXPECT_EQ(outcome.verdict, Verdict::kBreached);
@@ -83,10 +98,10 @@ TEST(Promises, FollowTierUserAndCgroups) {
 
 TEST(Promises, OnlyAGrantThatAPolicyDoesNotHaveLeavesAnAttackOut) {
   const Attack attack{.tries = "", .options = {"--write", "/x"}};
-  EXPECT_EQ(left_out(attack, Kind::kNative), "");
-  EXPECT_EQ(left_out(attack, Kind::kProcess), "");
-  EXPECT_EQ(left_out(attack, Kind::kAgainst), "") << "tried, and judged by what the command says";
-  EXPECT_NE(left_out(attack, Kind::kPolicy), "");
+  EXPECT_EQ(left_out(attack, Kind::kNative, {}), "");
+  EXPECT_EQ(left_out(attack, Kind::kProcess, {}), "");
+  EXPECT_EQ(left_out(attack, Kind::kAgainst, {}), "") << "tried, and judged by what the command says";
+  EXPECT_NE(left_out(attack, Kind::kPolicy, {}), "");
 }
 
 TEST(Promises, AUsersPolicyIsNarrowedAndNeverWidened) {

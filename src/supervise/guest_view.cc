@@ -143,14 +143,6 @@ std::vector<Place> read_receivers(pid_t pid, std::uint64_t headers, std::uint64_
   return out;
 }
 
-// Each line ends with the name, in which the kernel writes every NUL as "@".
-bool knows_abstract(pid_t pid, const std::string& name) {
-  constexpr std::size_t kMost = 256 * 1024;  // some thousand sockets; beyond that it is taken for not there
-  std::string wanted = " " + name + "\n";
-  std::ranges::replace(wanted, '\0', '@');
-  return read_start(fmt::format("/proc/{}/net/unix", pid), kMost).find(wanted) != std::string::npos;
-}
-
 std::optional<std::string> starting_point(pid_t pid, int place) {
   const std::string link =
       place == AT_FDCWD ? fmt::format("/proc/{}/cwd", pid) : fmt::format("/proc/{}/fd/{}", pid, place);

@@ -31,8 +31,6 @@ std::vector<Place> read_receivers(pid_t pid, std::uint64_t header);
 // Of sendmmsg, the first kMostMessages of them.
 inline constexpr std::size_t kMostMessages = 64;
 std::vector<Place> read_receivers(pid_t pid, std::uint64_t headers, std::uint64_t count);
-// Whether a socket of that abstract name ("@name") is in the network of the process.
-bool knows_abstract(pid_t pid, const std::string& name);
 
 // The directory that a relative name starts from: a descriptor, or the working directory (AT_FDCWD).
 std::optional<std::string> starting_point(pid_t pid, int place);

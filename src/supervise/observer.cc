@@ -52,6 +52,9 @@ bool is_copy(const seccomp_notif& told) {
 
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
 
+// A name is in its key, too.
+std::size_t size_of(const Sighting& seen) { return 2 * seen.what.size() + seen.real.size(); }
+
 }  // namespace
 
 // Few sorts of runs come again and again.
@@ -79,10 +82,12 @@ Observer::Observer(const Plan& plan, Wants wants)
       arch_(filter::native_arch()),
       table_(table_for(plan.filter)) {
   for (const Workspace& workspace : plan.workspaces) grants_.push_back(workspace.path);
-  // A name in a page of a file that a server keeps would be waited for, and with it every other run.
+  // A name in a page of a file that a server keeps would be waited for, and with it every other run. What is mounted
+  // below a grant comes with it.
   if (!grants_.empty()) {
     const HostLook host = HostLook::of_this_host();
-    reads_memory_ = std::ranges::none_of(grants_, [&](const std::string& grant) { return host.lies_elsewhere(grant); });
+    reads_memory_ =
+        std::ranges::none_of(grants_, [&](const std::string& grant) { return host.reaches_elsewhere(grant); });
   }
 }
 
@@ -347,6 +352,10 @@ guest_view::Patience Observer::patience_for(const std::string& path) const {
   return granted || !own_table_ ? guest_view::Patience::kAtHand : guest_view::Patience::kWaits;
 }
 
+bool Observer::has_room_for(const Sighting& seen) const {
+  return known_.size() < kMostSightings && bytes_ + size_of(seen) <= kMostBytes;
+}
+
 void Observer::add(Sighting seen, pid_t pid) {
   std::string key = seen.refused ? key_of(seen)
                                  : fmt::format("{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
@@ -363,9 +372,9 @@ void Observer::add(Sighting seen, pid_t pid) {
     seen.real = std::move(there.real);
     seen.directory = there.directory;
   }
-  // Of its own network; replies go to names that the kernel chose.
+  // Of its own network; replies go to names that the kernel chose. Nothing is read for what is forgotten anyway.
   if (seen.use == Use::kConnect && seen.family == observe::Family::kAbstract && own_table_ &&
-      plan_.net != NetMode::kHost && guest_view::knows_abstract(pid, seen.what)) {
+      plan_.net != NetMode::kHost && has_room_for(seen) && abstract_names_.has(pid, seen.what)) {
     seen.presence = Presence::kThere;
   }
   if (!wants_.everything && observe::is_granted(seen, plan_)) {
@@ -377,14 +386,12 @@ void Observer::add(Sighting seen, pid_t pid) {
     granted_.insert(std::move(key));
     return;
   }
-  const std::size_t size = 2 * seen.what.size() + seen.real.size();  // a name is in its key, too
-  const bool no_room = known_.size() >= kMostSightings || bytes_ + size > kMostBytes;
   // Names cannot take the place of refused calls, nor one call that of another.
-  if (seen.refused ? ++refused_[seen.number] > kMostOfACall : no_room) {
+  if (seen.refused ? ++refused_[seen.number] > kMostOfACall : !has_room_for(seen)) {
     ++forgotten_;
     return;
   }
-  bytes_ += size;
+  bytes_ += size_of(seen);
   if (program_.first != pid) program_ = {pid, guest_view::program_of(pid)};
   seen.program = program_.second;
   seen.count = 1;

@@ -18,6 +18,7 @@
 #include "filter/watch.h"
 #include "observe/sighting.h"
 #include "plan/plan.h"
+#include "supervise/abstract_names.h"
 #include "supervise/guest_view.h"
 #include "sys/poller.h"
 
@@ -71,6 +72,7 @@ class Observer {
   bool may_read(pid_t pid, std::uint64_t address);
   bool still_there(const seccomp_notif& told);
   guest_view::Patience patience_for(const std::string& path) const;
+  bool has_room_for(const observe::Sighting& sighting) const;
   std::string key_of(const observe::Sighting& sighting) const;
   void add(observe::Sighting sighting, pid_t pid);
 
@@ -95,6 +97,7 @@ class Observer {
   std::uint64_t opens_refused_ = 0;
   std::uint64_t all_open_ = 0;
   guest_view::OpenFiles open_files_;
+  AbstractNames abstract_names_;
   std::pair<pid_t, std::string> program_{-1, {}};  // of the last one who did something worth keeping
   std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read
   std::size_t pieces_ = 0;

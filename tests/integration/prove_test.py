@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from cell import CLOCHE, CellCase, HOST
+from cell import CGROUPS, CLOCHE, CellCase, HOST
 
 PATIENCE = 800
 # Attacks that also fail without a sandbox, because the kernel refuses them to everybody or lacks what they attack.
@@ -31,6 +31,38 @@ USER_CANNOT = {
     "password-hashes", "system-users", "system-startup", "groups", "socket-by-proc", "unmount", "new-mount-calls",
     "set-clock", "open-by-handle", "open-tree",
 }
+
+
+# Plants in every place of a stage that it finds, by its name or in the command lines of others.
+PLANTER = """
+import glob, os
+by_list = by_process = 0
+known = set()
+def plant(path):
+    made = 0
+    for number in range(40):
+        try:
+            os.symlink("/nowhere", f"{path}/planted-{number}")
+            os.makedirs(f"{path}/own-{number}/deeper")
+            made += 1
+        except OSError:
+            pass
+    return made
+while True:
+    for path in glob.glob("/var/tmp/cloche-prove-*/*/write") + glob.glob("/var/tmp/cloche-prove-*/*/here"):
+        by_list += plant(path)
+    for file in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(file, "rb") as text:
+                words = text.read().split(bytes(1))
+            if b"--dir" in words:
+                known.add(words[words.index(b"--dir") + 1].decode())
+        except OSError:
+            pass
+    for path in known:
+        by_process += plant(path + "/write") + plant(path + "/here")
+    print(by_list, by_process, flush=True)
+"""
 
 
 def stages(state):
@@ -140,6 +172,38 @@ class Holds(ProveCase):
         self.assertEqual(set(nothing.values()), {"not-tried"})
 
 
+    def test_X3_only_an_attack_itself_can_say_that_it_held(self):
+        only = ["--only", "append-bashrc", "--only", "dash-arguments", "--only", "sleep"]
+        for command in (r"printf 'begun\nheld\n%.0s'", r"printf 'begun %s\nheld %s\n'", "echo begun", "true"):
+            results = self.results(self.proof("--against", command, *only), "against")
+            self.assertEqual(set(results.values()), {"not-tried"}, command)
+        self.assertEqual(self.results(self.proof("--against", "env -i", "--only", "unknown-calls"), "against"),
+                         {"unknown-calls": "held"})
+
+    def test_X3_files_of_the_user_survive_attacks_that_get_through(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        place = self.path("place")
+        os.mkdir(place)
+        os.chmod(place, 0o777)
+        os.chmod(self.folder, 0o755)
+        names = ("victim27", "victim35", "victim37", "victim37.2", "v37-0", "victim39", "victim41", "victim41-in", "victim42",
+                 "victim-0", "victim-huge", "victim-set-id", "core", "planted", "file")
+        for name in names:
+            with open(os.path.join(place, name), "w", encoding="ascii") as file:
+                file.write(name)
+            os.chmod(os.path.join(place, name), 0o666)
+        programs = ("42_noexec", "37_tmpfs_caps", "39_mknod", "45_core_dump", "set_id_files", "floods", "35_mount_calls",
+                    "home_changes", "41_leave_writable_root")
+        words = [word for name in programs for word in ("--only", name)]
+        command = f"bwrap --dev-bind / / --bind {place} /dev/shm --chdir {place}"
+        self.results(self.proof("--against", command, "--jobs", "2", *words), "against")
+        self.assertEqual(sorted(os.listdir(place)), sorted(names))
+        for name in names:
+            with open(os.path.join(place, name), encoding="ascii") as file:
+                self.assertEqual(file.read(), name)
+
+
 class Policies(ProveCase):
     ONLY = ["read-ssh", "append-bashrc", "token-variable", "agent-variable", "leave-grant"]
 
@@ -156,6 +220,75 @@ class Policies(ProveCase):
         os.makedirs(os.path.join(self.state, "prove"), mode=0o700, exist_ok=True)
         reading = self.prove_policy(f'[files]\nread = ["/var/tmp", "{self.state}/prove"]')
         self.assertEqual(reading, {**tight, "read-ssh": "breached"})
+
+    def home(self, *folders):
+        """A home directory of the user's own, with these in it."""
+        home = self.path("home")
+        for folder in folders:
+            os.makedirs(os.path.join(home, folder))
+        self.env["HOME"] = home
+        return home
+
+    def outcomes(self, text, *only):
+        policy = self.path("policy.toml", f'version = 1\nextends = "untrusted"\n{text}\n')
+        if not CGROUPS and "[limits]" not in text:
+            with open(policy, "a", encoding="utf-8") as file:
+                file.write('[limits]\nmode = "best-effort"\n')
+        words = [word for name in only for word in ("--only", name)]
+        proof = self.proof("--policy", policy, *words)
+        return {one["name"]: (one["results"]["policy"]["result"], one["results"]["policy"]["text"])
+                for one in proof["attacks"]}
+
+    def test_X3_what_a_policy_grants_of_the_home_is_not_said_to_be_held(self):
+        home = self.home(".ssh", ".gnupg", "Documents")
+        only = ["read-ssh", "read-gnupg", "read-aws", "list-home", "authorized-keys"]
+        for grants, ssh, gnupg in (
+                (["~/.ssh", "~/.gnupg", "~/Documents"], "~/.ssh", "~/.gnupg"),
+                ([f"{home}/.ssh", f"{home}/.gnupg/"], "~/.ssh", "~/.gnupg"),
+                (["~"], "~", "~"), ([home], "~", "~"), ([self.folder], self.folder, self.folder)):
+            seen = self.outcomes(f"[files]\nread = {json.dumps(grants)}", *only)
+            self.assertEqual(seen["read-ssh"], ("left-out", f'files.read grants "{ssh}"'))
+            self.assertEqual(seen["read-gnupg"], ("left-out", f'files.read grants "{gnupg}"'))
+            self.assertEqual(seen["list-home"], ("left-out", f'files.read grants "{ssh}"'))
+            self.assertEqual(seen["read-aws"][0], "held" if "~/" in ssh else "left-out")
+            self.assertEqual(seen["authorized-keys"][0], "held")
+
+    def test_X3_what_a_policy_lets_change_in_the_home_is_not_said_to_be_held(self):
+        self.home(".ssh", "project")
+        only = ["append-bashrc", "authorized-keys", "git-hook", "delete-file"]
+        seen = self.outcomes('[files]\nwrite = ["~/project"]', *only)
+        self.assertEqual(seen, {**dict.fromkeys(only, ("held", "")),
+                                "git-hook": ("left-out", 'files.write grants "~/project"')})
+        seen = self.outcomes('[files]\nwrite = ["~/.ssh"]', *only)
+        self.assertEqual(seen["authorized-keys"], ("left-out", 'files.write grants "~/.ssh"'))
+
+    def assert_nothing_is_wrong(self, seen):
+        bad = {name: outcome for name, outcome in seen.items() if outcome[0] in ("breached", "not-tried")}
+        self.assertEqual(bad, {})
+
+    def test_X3_a_network_that_a_policy_grants_is_no_breach(self):
+        seen = self.outcomes('[net]\nallow = ["api.example.org:443"]\n[env]\nset = { COLOUR = "blue" }', "C", "B",
+                             "argument-width", "netlink", "odd-sockets")
+        self.assert_nothing_is_wrong(seen)
+        for name in ("foreign-variables", "internet-sockets", "argument-width", "tcp-out", "loopback-tcp"):
+            self.assertEqual(seen[name], ("held", ""), name)
+
+    def test_X3_a_variable_that_nobody_names_is_foreign_with_a_network_as_well(self):
+        seen = self.outcomes('[net]\nallow = ["api.example.org:443"]\n[env]\npass = ["DECOY_*"]', "foreign-variables")
+        self.assertEqual(seen["foreign-variables"], ("breached", "the variable DECOY_TOKEN came through"))
+
+    def test_X3_the_network_of_the_host_is_left_out_with_its_grant(self):
+        seen = self.outcomes('weaken = ["host-network"]\n[net]\nmode = "host"', "B", "C", "argument-width")
+        self.assert_nothing_is_wrong(seen)
+        self.assertEqual(seen["loopback-tcp"], ("left-out", "net.mode grants the host's network"))
+        self.assertEqual(seen["unix-socket"], ("held", ""))
+
+    def test_X3_a_tight_policy_can_be_proved(self):
+        home = self.home("project")
+        # As learn writes them.
+        text = f'cwd = "{home}/project"\n[files]\nread = ["~/project"]\n[limits]\npids = 16'
+        seen = self.outcomes(text + ('' if CGROUPS else '\nmode = "best-effort"'), "set-*-file", "orphans")
+        self.assertEqual(seen, dict.fromkeys(("set-uid-file", "set-gid-file", "orphans"), ("held", "")))
 
     def test_a_policy_that_is_refused_here_says_why_and_nothing_is_tried(self):
         for text, why in (('version = 1\nextends = "untrusted"\ntier = "microvm"\n', b"microvm"), ("nonsense", b"TOML")):
@@ -284,6 +417,22 @@ class NothingStays(ProveCase):
             self.assertEqual(process.wait(60), 130)
             self.assertFalse(os.path.exists(stage))
             self.assertTrue(gone(lambda path=stage: processes_in(path)), "processes outlive an interrupt")
+
+    def test_X3_another_user_who_plants_in_roots_stage_does_not_keep_it_there(self):
+        if os.geteuid() != 0:
+            return  # whose stage is where nobody else can go
+        before = stages(self.state)
+        with subprocess.Popen(["/usr/bin/python3", "-c", PLANTER], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              user=61236, group=61236, extra_groups=[]) as planter:
+            try:
+                done = self.prove("--json", "--quiet", "--against", "env", "--only", "home_changes", "--jobs", "4")
+            finally:
+                planter.kill()
+            by_list, by_process = planter.stdout.read().decode().split()[-2:]
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(int(by_list), 0, "its places can be listed")
+        self.assertGreater(int(by_process), 0, "nothing was planted, and nothing shown")
+        self.assertEqual(stages(self.state) - before, set())
 
     def test_what_is_kept_stays_and_what_is_stale_goes(self):
         only = ["--only", "read-ssh", "--backend", "native", "--tier", "namespace"]

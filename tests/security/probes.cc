@@ -183,8 +183,8 @@ Finding cells_cannot_reach_each_other(const Site& site) {
   const Site beside{second, site.lane, site.cellar, site.token, site.without};
   const Ended ended = beside.end(beside.command({}, "57_two_cells", {"reach", site.token}));
   (void)kill_one(site.engine());
-  // Without its walls the listener put its sockets where the host has them.
-  for (const char* place : {"/tmp", "/dev/shm"}) ::unlink(fmt::format("{}/cloche57-{:.40}", place, site.token).c_str());
+  // Without its walls the listener put its sockets and its memory where the host has them.
+  (void)run({site.stage.victim("57_two_cells"), "clean", site.token}, {});
   if (ended.code == 1) return breached(ended.output);
   return ended.code == 0 ? held() : cannot(ended.output);
 }

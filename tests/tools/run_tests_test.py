@@ -1,4 +1,5 @@
 """tools/run-tests counts what ctest reports and sees what tests leave behind."""
+import ctypes
 import importlib.machinery
 import importlib.util
 import os
@@ -136,6 +137,17 @@ class RunTests(unittest.TestCase):
         with mock.patch.object(run_tests, "SETTLE_SECONDS", 0), \
              mock.patch.object(run_tests, "snapshot", return_value={"old", "new"}):
             self.assertEqual(["new"], run_tests.leftovers({"old", "gone"}, []))
+
+    def test_shared_memory_that_stays_is_seen(self):
+        library = ctypes.CDLL(None, use_errno=True)
+        before = run_tests.snapshot([])
+        identifier = library.shmget(0, 4096, 0o600)  # IPC_PRIVATE
+        self.assertGreaterEqual(identifier, 0)
+        try:
+            self.assertIn(f"SysV shm {identifier} with key 0x0", run_tests.snapshot([]) - before)
+        finally:
+            library.shmctl(identifier, 0, None)  # IPC_RMID
+        self.assertNotIn(f"SysV shm {identifier} with key 0x0", run_tests.snapshot([]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,37 @@
+// Granted: what the user's own policy gives on purpose. An attack that would only use it shows nothing about a wall.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "policy/policy.h"
+#include "prove/attack.h"
+
+namespace cloche::prove {
+
+// The bait's home stands for the user's: a grant in the one is not seen by an attack on the other.
+struct HomeGrant {
+  std::string key;    // of the policy: "files.read"
+  std::string path;   // as people know it: "~/.ssh"
+  std::string below;  // the home directory; empty: all of it
+  bool operator==(const HomeGrant&) const = default;
+};
+
+struct Granted {
+  std::vector<HomeGrant> readable;
+  std::vector<HomeGrant> changeable;          // on the host
+  std::map<std::string, std::string> others;  // by the words of "not-with:", what grants it
+  Words variables;                            // that the guest has, by their names
+  enum class Net : std::uint8_t { kNone, kSome } net = Net::kNone;
+  bool operator==(const Granted&) const = default;
+};
+
+// `homes` are the spellings of the user's home directory.
+Granted granted_by(const Policy& policy, const cloche::Plan& plan, const Words& homes);
+
+// What grants what the attack is about: "files.read grants ~/.ssh". Empty: nothing does.
+std::string grant_of(const Attack& attack, const Granted& granted);
+
+}  // namespace cloche::prove

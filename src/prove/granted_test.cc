@@ -1,0 +1,71 @@
+#include "prove/granted.h"
+
+#include <gtest/gtest.h>
+
+namespace cloche::prove {
+namespace {
+
+const Words kHomes{"/home/me", "/data/me/"};
+
+std::string why(const Attack& attack, const Policy& policy) {
+  return grant_of(attack, granted_by(policy, cloche::Plan{}, kHomes));
+}
+std::string why_reading(const Words& areas, const std::string& grant) {
+  Policy policy;
+  policy.files.read = {grant};
+  return why({.reads = areas}, policy);
+}
+
+TEST(Granted, WhatLiesInTheHomeIsFoundInEverySpelling) {
+  for (const char* grant : {"~/.ssh", "~/.ssh/", "~//.ssh", "/home/me/.ssh", "/home/me/x/../.ssh", "/data/me/.ssh"}) {
+    EXPECT_EQ(why_reading({".ssh"}, grant), "files.read grants \"~/.ssh\"") << grant;
+  }
+  for (const char* grant : {"~", "~/", "/home/me", "/home/me/", "/data/me"}) {
+    EXPECT_EQ(why_reading({".ssh"}, grant), "files.read grants \"~\"") << grant;
+  }
+  EXPECT_EQ(why_reading({".ssh"}, "/home"), "files.read grants \"/home\"");
+  EXPECT_EQ(why_reading({".ssh"}, "/"), "files.read grants \"/\"");
+}
+
+TEST(Granted, APartOfWhatAnAttackIsAboutCounts) {
+  EXPECT_EQ(why_reading({".ssh"}, "~/.ssh/id_rsa"), "files.read grants \"~/.ssh/id_rsa\"");
+  EXPECT_EQ(why_reading({".config/gh"}, "~/.config"), "files.read grants \"~/.config\"");
+}
+
+TEST(Granted, WhatLiesElsewhereChangesNothing) {
+  for (const char* grant : {"~/.sshd", "~/project", "/home/me2", "/home/other/.ssh", "/etc", "~/x/.ssh"}) {
+    EXPECT_EQ(why_reading({".ssh"}, grant), "") << grant;
+  }
+}
+
+TEST(Granted, AllOfAHomeIsMoreThanAnythingInIt) {
+  EXPECT_EQ(why_reading({"."}, "~/project"), "");
+  EXPECT_NE(why_reading({"."}, "~"), "");
+  EXPECT_NE(why_reading({"any"}, "~/project"), "");
+}
+
+TEST(Granted, WhatMayOnlyBeReadCannotBeChanged) {
+  Policy policy;
+  policy.files.read = {"~"};
+  policy.workspace.path = {"~/.config"};
+  EXPECT_EQ(why({.changes = {".bashrc", ".config/autostart"}}, policy), "");
+  policy.files.write = {"~/.bashrc"};
+  EXPECT_EQ(why({.changes = {".bashrc"}}, policy), "files.write grants \"~/.bashrc\"");
+  policy.files.read.clear();
+  EXPECT_EQ(why({.reads = {".bashrc"}}, policy), "files.write grants \"~/.bashrc\"") << "and may be read";
+}
+
+TEST(Granted, ANetworkOfTheHostIsNoWall) {
+  cloche::Plan plan;
+  EXPECT_EQ(granted_by({}, plan, kHomes).net, Granted::Net::kNone);
+  plan.net = NetMode::kHost;
+  plan.env = {{"HTTP_PROXY", "x"}};
+  const Granted granted = granted_by({}, plan, kHomes);
+  EXPECT_EQ(granted.net, Granted::Net::kSome);
+  EXPECT_EQ(granted.variables, Words{"HTTP_PROXY"});
+  EXPECT_EQ(grant_of({.not_with = {"host-network"}}, granted), "net.mode grants the host's network");
+  EXPECT_EQ(grant_of({.not_with = {"sockets"}}, granted), "");
+}
+
+}  // namespace
+}  // namespace cloche::prove
