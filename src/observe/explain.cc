@@ -38,7 +38,9 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
 // Of the cell's own loopback, where it has one.
 std::optional<Denial> explain_port(const Sighting& s, const Plan& plan) {
   const auto colon = s.what.rfind(':');
-  if (s.family != Family::kInet || colon == std::string::npos || plan.net == NetMode::kHost) return std::nullopt;
+  // With a gateway every address and every port is the cell's own.
+  if (plan.has_network() || plan.net == NetMode::kHost) return std::nullopt;
+  if (s.family != Family::kInet || colon == std::string::npos) return std::nullopt;
   const std::string host = s.what.substr(0, colon);
   const int port = std::atoi(s.what.c_str() + colon + 1);
   const bool own = host.starts_with("127.") || host == "0.0.0.0" || host == "[::]" || host == "[::1]";

@@ -20,7 +20,8 @@ struct HostPath {
   std::string real;  // without links
   bool directory = false;
   bool socket = false;
-  bool allowed = false;  // the right that was asked for, to that user
+  bool allowed = false;              // the right that was asked for, to that user
+  std::vector<std::string> links{};  // directories without links that hold the links on the way to it
 };
 using HostLook = std::function<std::optional<HostPath>(const std::string& path, Right right)>;
 

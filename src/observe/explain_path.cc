@@ -1,6 +1,7 @@
 #include "observe/explain_path.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "observe/advice.h"
@@ -33,6 +34,7 @@ Need need_of(const Sighting& s) {
     case Use::kBind:
       return {Right::kWrite, ll::kMakeReg, "write"};
     case Use::kChange:
+    case Use::kMark:
       return {Right::kWrite, ll::kWriteFile, "write"};
     case Use::kRemove:
       return {Right::kWrite, ll::kRemoveFile, "write"};
@@ -50,15 +52,77 @@ bool covers(const std::string& folder, const std::string& path) {
          (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
 }
 
+// Names are made and removed in a directory, whatever they stand for.
+bool is_of_folder(const Sighting& s) { return s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind; }
+
+// A file that is there is judged by where it really is, and a link of the guest's own by where it leads.
+const std::string& place_of(const Sighting& s) { return s.real.empty() ? s.what : s.real; }
+
 // A part of the host's own tree: what is not there is not there outside either.
 bool is_the_hosts(const Plan& plan, const std::string& path) {
   return std::ranges::any_of(plan.grants, [&](const std::string& grant) { return covers(grant, path); }) ||
          std::ranges::any_of(plan.workspaces, [&](const Workspace& w) { return covers(w.path, path); });
 }
 
-// Whether the guest sees the names on the way to it, so that a link there leads it on.
-bool sees_the_way(const Plan& plan, const std::string& path) {
-  return std::ranges::any_of(plan.reach, [&](const Reach& r) { return r.path != "/" && covers(r.path, path); });
+// Of the system's own trees each cell has the host's. Its /etc is another one, but for these.
+bool is_the_systems(const std::string& path) {
+  constexpr auto kTrees = std::to_array<const char*>(
+      {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ssl/certs"});
+  return std::ranges::any_of(kTrees, [&](const char* tree) { return covers(tree, path); });
+}
+
+// Whether the guest sees a link of the host that lies in this directory, so that it leads the guest on.
+bool sees_links_in(const Plan& plan, const std::string& folder, const std::string& asked) {
+  if (plan.tier == Tier::kProcess || is_the_hosts(plan, folder)) return true;
+  return is_the_systems(folder == "/" ? asked : folder);
+}
+
+// What is granted by itself is mounted by itself, and nobody inside removes or replaces a mount.
+bool is_a_mount(const Plan& plan, const std::string& path) {
+  if (plan.tier == Tier::kProcess) return false;
+  return std::ranges::find(plan.grants, path) != plan.grants.end() ||
+         std::ranges::find(plan.workspaces, path, &Workspace::path) != plan.workspaces.end();
+}
+
+bool is_held_back(const Sighting& s, const Plan& plan, const Need& need) {
+  const std::string& named = place_of(s);
+  if (!is_of_folder(s)) return !suffices(rights_to(plan, named), need);
+  const bool stuck = s.presence == Presence::kThere && is_a_mount(plan, named);
+  return stuck || !suffices(rights_to(plan, folder_of(named)), need);
+}
+
+bool makes(const Sighting& s) { return s.makes || s.use == Use::kMake || s.use == Use::kBind; }
+
+// Where the guest writes and the policy executes nothing. Files that the host has there are told apart.
+bool is_the_guests_program(const Sighting& s, const Plan& plan, bool on_the_host) {
+  const std::string& named = place_of(s);
+  const bool writable = (rights_to(plan, named) & ll::kMakeReg) != 0;
+  if (s.use != Use::kExecute || !writable) return false;
+  if (s.presence == Presence::kThere) return !on_the_host || !is_the_hosts(plan, named);
+  return plan.tier == Tier::kProcess && on_the_host && !is_the_hosts(plan, named);
+}
+
+// What is asked for on the host: the thing itself, or the directory in which it is made or removed.
+std::optional<HostPath> find_outside(const Sighting& s, Right right, const HostLook& look) {
+  auto found = look(place_of(s), right);
+  // Its answer is that it is there already, whatever the policy says.
+  if (found && s.anew && s.presence == Presence::kUnknown) return std::nullopt;
+  if ((found && is_of_folder(s)) || (!found && makes(s))) return look(folder_of(place_of(s)), right);
+  return found;
+}
+
+Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+  // The host's /proc has another "self".
+  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, found.allowed);
+  if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
+    return advise_mounted(advise_path(found.real, need.right, found.allowed));
+  }
+  Linked linked{found.real, {}, suffices(rights_to(plan, found.real), need)};
+  for (const std::string& folder : found.links) {
+    if (!sees_links_in(plan, folder, place_of(s))) linked.folders.push_back(folder);
+  }
+  if (linked.folders.empty()) return advise_path(found.real, need.right, found.allowed);
+  return advise_linked(linked, need.right, found.allowed);
 }
 
 }  // namespace
@@ -82,38 +146,27 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
 
 bool is_granted(const Sighting& s, const Plan& plan) {
   if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
-  const bool of_folder = s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind;
-  const std::string& named = s.real.empty() ? s.what : s.real;
-  return suffices(rights_to(plan, of_folder ? folder_of(named) : named), need_of(s));
+  return !is_held_back(s, plan, need_of(s));
 }
 
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
   const Need need = need_of(s);
-  // Names are made and removed in a directory, whatever they stand for.
-  const bool of_folder = s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind;
-  // A file that is there is judged by where it really is.
-  const std::string& named = s.presence == Presence::kThere && !s.real.empty() ? s.real : s.what;
-  const bool is_new = s.presence != Presence::kThere && need.right == Right::kWrite;
-  const bool held_back = !suffices(rights_to(plan, of_folder ? folder_of(named) : named), need);
-  // What is not there may be held back all the same: outside of the cell there may be something of that name.
-  const bool hidden = s.presence == Presence::kMissing && need.right != Right::kWrite;
-  if (!held_back && !hidden) return std::nullopt;
-  auto found = look(s.what, need.right);
-  if (found && of_folder) found = look(folder_of(found->real), need.right);
-  if (!found && is_new) found = look(folder_of(s.what), need.right);
+  // Landlock judges contents.
+  if (s.use == Use::kMark && plan.tier == Tier::kProcess) return std::nullopt;
+  if (s.presence == Presence::kThere && (s.anew || (s.use == Use::kExecute && s.directory))) return std::nullopt;
+  // What is not there may be held back all the same: outside of the cell there may be something of that name. But what
+  // is made in a directory that is there is the cell's own.
+  const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
+  if (!hidden && !is_held_back(s, plan, need)) return std::nullopt;
+  const auto found = find_outside(s, need.right, look);
+  if (is_the_guests_program(s, plan, found.has_value())) {
+    return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));
+  }
   if (!found) return std::nullopt;  // nothing is there, outside either
   // A name whose links could not be followed in the cell, or that the guest made or removed itself.
   const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
   if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
-  // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/"))
-    return denial_of(need.word, s.what, s, advise_path(s.what, need.right, found->allowed));
-  const std::string end =
-      of_folder || (is_new && found->directory && found->real != s.what) ? folder_of(s.what) : s.what;
-  if (found->real != end && !sees_the_way(plan, s.what)) {
-    return denial_of(need.word, s.what, s, advise_linked(found->real, need.right, found->allowed));
-  }
-  return denial_of(need.word, s.what, s, advise_path(found->real, need.right, found->allowed));
+  return denial_of(need.word, s.what, s, advice_for(s, plan, need, *found));
 }
 
 }  // namespace cloche::observe

@@ -26,6 +26,7 @@ Plan sample() {
                 {"/work", landlock::kReadWrite},
                 {"/home/me/data", landlock::kRead},
                 {"/home/me/out", landlock::kReadWrite}};
+  plan.grants = {"/home/me/data", "/home/me/out"};
   return plan;
 }
 
@@ -34,7 +35,8 @@ class Host {
  public:
   Host& has(const std::string& path, const std::string& real = {}, bool allowed = true, bool directory = false,
             bool socket = false) {
-    files_[path] = {real.empty() ? path : real, directory, socket, allowed};
+    files_[path] = {real.empty() ? path : real, directory, socket, allowed, {}};
+    if (!real.empty()) files_[path].links = {path.substr(0, path.rfind('/'))};
     return *this;
   }
   HostLook look() const {
@@ -124,6 +126,46 @@ TEST(Explain, X4_ALinkThatTheGuestDoesNotSeeIsNoLine) {
   EXPECT_NE(denials[0].never.find("files.read = [\"/home/me/other/file\"]"), std::string::npos) << denials[0].never;
 }
 
+TEST(Explain, X4_ALinkIsGrantedWithItsDirectory) {
+  const Host host = Host()
+                        .has("/opt/x/link", "/opt/x/real/f")
+                        .has("/opt/x/away", "/srv/y/f")
+                        .has("/opt/x/usr", "/usr/lib/f")
+                        .has("/opt/x/tool", "/srv/y/tool");
+  const auto line = [&](Use use, const char* what, bool changes = false) {
+    const auto denials = explained(path(use, what, Presence::kMissing, changes), host);
+    return denials.size() == 1 ? denials[0].allow + denials[0].never : "?";
+  };
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/link"), "files.read = [\"/opt/x\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/link", true), "files.write = [\"/opt/x\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/away"), "files.read = [\"/opt/x\", \"/srv/y/f\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/usr"), "files.read = [\"/opt/x\"]") << "the rest is there";
+  EXPECT_EQ(line(Use::kExecute, "/opt/x/tool"), "files.exec = [\"/opt/x\", \"/srv/y/tool\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/away", true),
+            "it takes files.read = [\"/opt/x\"] for the symbolic link and files.write = [\"/srv/y/f\"]");
+}
+
+TEST(Explain, X4_LinksInPlacesThatTheCellHasOfItsOwn) {
+  Plan plan = sample();
+  plan.reach.push_back({"/etc", landlock::kRead});
+  plan.reach.push_back({"/tmp", landlock::kReadWrite});
+  const Host host =
+      Host().has("/etc/os-release", "/usr/lib/os-release").has("/tmp/D/link", "/tmp/D/f").has("/etc/o/l", "/usr/l");
+  auto denials = explained(path(Use::kOpen, "/etc/os-release"), host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "") << "of an /etc of the cell's own no link is seen";
+  EXPECT_EQ(denials[0].never, "it is a symbolic link to \"/usr/lib/os-release\", which is in the cell: use that name");
+  denials = explained(path(Use::kOpen, "/tmp/D/link"), host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/tmp/D\"]");
+  denials = explained(path(Use::kOpen, "/etc/o/l"), host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/etc/o\"]");
+  plan.tier = Tier::kProcess;
+  denials = explained(path(Use::kOpen, "/tmp/D/link", Presence::kUnknown), host, plan);
+  EXPECT_TRUE(denials.empty()) << "it has the host's";
+}
+
 TEST(Explain, X4_RemovalAndRenamingNeedTheDirectory) {
   const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
   for (const Use use : {Use::kRemove, Use::kMake}) {
@@ -157,6 +199,98 @@ TEST(Explain, X4_ExecOfWhatMayOnlyBeRead) {
   ASSERT_EQ(denials.size(), 1u);
   EXPECT_EQ(denials[0].what, "exec");
   EXPECT_EQ(denials[0].allow, "files.exec = [\"/home/me/data/tool\"]");
+}
+
+TEST(Explain, X4_ExecOfWhatTheGuestMadeItself) {
+  Plan plan = sample();
+  plan.reach.push_back({"/dev/shm", landlock::kReadWrite});
+  plan.workspaces = {{"/home/me/out", "w", false, {}}};
+  for (const char* made : {"/work/x", "/home/me/out/x"}) {
+    const auto denials = explained(path(Use::kExecute, made, Presence::kThere), Host(), plan);
+    ASSERT_EQ(denials.size(), 1u) << made;
+    EXPECT_EQ(denials[0], (Denial{"exec", made, 2, "prog", "files.exec_writable = true", ""}));
+  }
+  const auto shared = explained(path(Use::kExecute, "/dev/shm/x", Presence::kThere), Host(), plan);
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_EQ(shared[0].allow, "") << "which is never executable";
+  EXPECT_TRUE(explained(path(Use::kExecute, "/work/x"), Host(), plan).empty()) << "it is not there";
+  EXPECT_TRUE(explained(path(Use::kExecute, "/work/x", Presence::kUnknown), Host(), plan).empty());
+  Sighting folder = path(Use::kExecute, "/work", Presence::kThere);
+  folder.directory = true;
+  EXPECT_TRUE(explained(folder, Host(), plan).empty()) << "no policy makes a program of a directory";
+}
+
+TEST(Explain, X4_ChangesOfWhatTheCellsOwnPlacesDoNotShow) {
+  const Host host = Host().has("/work/D/a").has("/work/D", {}, true, true).has("/work/b").has("/work", {}, true, true);
+  const auto line = [&](Sighting s) {
+    const auto denials = explained(s, host);
+    return denials.empty() ? std::string() : denials[0].allow;
+  };
+  Sighting s = path(Use::kOpen, "/work/D/a", Presence::kMissing, true);
+  EXPECT_EQ(line(s), "files.write = [\"/work/D/a\"]") << "opened to be changed";
+  s.makes = true;
+  EXPECT_EQ(line(s), "") << "made anew in a directory of its own";
+  s.adrift = true;
+  EXPECT_EQ(line(s), "files.write = [\"/work/D/a\"]") << "it has no such directory";
+  s.what = "/work/D/new";
+  EXPECT_EQ(line(s), "files.write = [\"/work/D\"]");
+  s = path(Use::kMake, "/work/D/new");
+  EXPECT_EQ(line(s), "");
+  s.adrift = true;
+  EXPECT_EQ(line(s), "files.write = [\"/work/D\"]");
+  EXPECT_EQ(line(path(Use::kRemove, "/work/D/a")), "files.write = [\"/work/D\"]");
+  EXPECT_EQ(line(path(Use::kChange, "/work/D/a")), "files.write = [\"/work/D/a\"]");
+  EXPECT_EQ(line(path(Use::kMark, "/work/D/a")), "files.write = [\"/work/D/a\"]");
+  EXPECT_EQ(explained(path(Use::kRemove, "/work/b"), host).size(), 1u) << "though nobody grants all of /work";
+  EXPECT_TRUE(explained(path(Use::kRemove, "/work/none"), host).empty());
+  EXPECT_TRUE(explained(path(Use::kRemove, "/home/me/data/none"), host).empty()) << "nowhere";
+}
+
+TEST(Explain, X4_AGrantOfOneFileCannotBeRemoved) {
+  Plan plan = sample();
+  plan.grants = {"/work/D/a"};
+  plan.reach.push_back({"/work/D/a", landlock::kRead});
+  const Host host = Host().has("/work/D/a").has("/work/D", {}, true, true);
+  for (const Use use : {Use::kRemove, Use::kMake}) {
+    const auto denials = explained(path(use, "/work/D/a", Presence::kThere), host, plan);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "");
+    EXPECT_NE(denials[0].never.find("files.write = [\"/work/D\"]"), std::string::npos) << denials[0].never;
+    EXPECT_FALSE(is_granted(path(use, "/work/D/a", Presence::kThere), plan));
+  }
+}
+
+TEST(Explain, X4_WhatIsThereAlreadyIsNotDeniedToBeMade) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
+  for (const Presence presence : {Presence::kThere, Presence::kUnknown}) {
+    for (const Use use : {Use::kMake, Use::kOpen}) {
+      Sighting s = path(use, "/home/me/data/x", presence, use == Use::kOpen);
+      s.makes = s.changes;
+      s.anew = true;
+      EXPECT_TRUE(explained(s, host).empty());
+    }
+  }
+  Sighting s = path(Use::kMake, "/home/me/data/new");
+  s.anew = true;
+  EXPECT_EQ(explained(s, host).size(), 1u);
+}
+
+TEST(Explain, X4_LandlockJudgesNoModes) {
+  const Host host = Host().has("/home/me/data/x");
+  Plan plan = sample();
+  EXPECT_EQ(explained(path(Use::kMark, "/home/me/data/x", Presence::kThere), host, plan).size(), 1u);
+  plan.tier = Tier::kProcess;
+  EXPECT_TRUE(explained(path(Use::kMark, "/home/me/data/x", Presence::kUnknown), host, plan).empty());
+  EXPECT_EQ(explained(path(Use::kChange, "/home/me/data/x", Presence::kUnknown), host, plan).size(), 1u);
+}
+
+TEST(Explain, X4_ALinkOfTheGuestsOwnIsJudgedByWhereItLeads) {
+  Sighting s = path(Use::kOpen, "/work/l");
+  s.real = "/root/x";
+  const auto denials = explained(s, Host().has("/root/x"));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].detail, "/work/l");
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/root/x\"]");
 }
 
 TEST(Explain, X4_NothingAllowsWhatThePolicyNeverGrants) {
@@ -218,6 +352,9 @@ TEST(Explain, X4_AddressesWithoutAGateway) {
   EXPECT_FALSE(explained(inet(Use::kConnect, "192.0.2.7:443"), Host(), with_gateway).empty()) << "for sockets only";
   with_gateway.gateway->proxy_port = 3128;
   EXPECT_TRUE(explained(inet(Use::kConnect, "192.0.2.7:443"), Host(), with_gateway).empty()) << "in its own record";
+  for (const char* at : {"127.0.0.1:80", "[::]:81", "192.0.2.1:8080"}) {
+    EXPECT_TRUE(explained(inet(Use::kBind, at), Host(), with_gateway).empty()) << "every address and port is its own";
+  }
   EXPECT_EQ(explained(inet(Use::kBind, "127.0.0.1:80"), Host()).size(), 1u);
   EXPECT_EQ(explained(inet(Use::kBind, "192.0.2.7:8080"), Host()).size(), 1u);
   EXPECT_TRUE(explained(inet(Use::kBind, "0.0.0.0:8080"), Host()).empty());

@@ -112,12 +112,11 @@ bool HostLook::lies_elsewhere(const std::string& path) const {
 }
 
 // Component by component. Opened as a mere place, a directory that waits to be mounted is not mounted.
-std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
-  real.clear();
+std::optional<Fd> HostLook::follow(std::string path, observe::HostPath& out) const {
   int links = 0;
   if (is_elsewhere("/")) return std::nullopt;
   Fd place(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  std::vector<std::string> way;  // names of `real`
+  std::vector<std::string> way;  // names of what is real
   std::size_t at = 0;
   while (place.valid() && at < path.size()) {
     const std::size_t end = std::min(path.find('/', at), path.size());
@@ -142,6 +141,7 @@ std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
       }
       const auto target = target_of(next);
       if (!target || ++links > kMostLinks || whole.starts_with("/proc/")) return std::nullopt;
+      out.links.push_back(fmt::format("/{}", fmt::join(way, "/")));
       const std::string base = target->starts_with('/') ? "" : fmt::format("/{}/", fmt::join(way, "/"));
       path = base + *target + "/" + rest;
       way.clear();
@@ -156,14 +156,14 @@ std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
     place = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
   if (!place.valid()) return std::nullopt;
-  real = "/" + fmt::format("{}", fmt::join(way, "/"));
+  out.real = fmt::format("/{}", fmt::join(way, "/"));
   return place;
 }
 
 std::optional<observe::HostPath> HostLook::look(const std::string& path, observe::Right right) {
   if (++looks_ > kMostLooks || Clock::now() > until_) return std::nullopt;
   observe::HostPath out;
-  const auto found = follow(path, out.real);
+  const auto found = follow(path, out);
   struct stat st {};
   if (!found || ::fstat(found->get(), &st) != 0) return std::nullopt;
   out.directory = S_ISDIR(st.st_mode);

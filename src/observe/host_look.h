@@ -33,7 +33,7 @@ class HostLook {
   bool lies_elsewhere(const std::string& path) const;
 
  private:
-  std::optional<Fd> follow(std::string path, std::string& real) const;
+  std::optional<Fd> follow(std::string path, observe::HostPath& out) const;
 
   std::vector<std::string> elsewhere_;  // mount points
   bool known_ = false;

@@ -50,6 +50,8 @@ TEST_F(HostLookTest, FindsWhatIsThereAndWhereItReallyIs) {
   EXPECT_EQ(look(table, "/a/link")->real, top_ + "/a/b/file");
   EXPECT_EQ(look(table, "/a/b/../link")->real, top_ + "/a/b/file");
   EXPECT_EQ(look(table, "/a/out")->real, top_ + "/far/file");
+  EXPECT_EQ(look(table, "/a/out")->links, std::vector{top_ + "/a"});
+  EXPECT_TRUE(look(table, "/a/b/file")->links.empty());
   EXPECT_TRUE(look(table, "/a")->directory);
   EXPECT_EQ(HostLook(table).look("/", observe::Right::kRead)->real, "/");
   EXPECT_FALSE(look(table, "/a/none"));

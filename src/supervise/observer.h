@@ -63,6 +63,7 @@ class Observer {
   void note(const seccomp_notif& told, const filter::WatchedCall* call, int error);
   void note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path, std::int8_t place,
                  filter::Use use);
+  void note_flags(std::uint64_t flags, observe::Sighting& seen) const;
   void note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_address(const seccomp_notif& told, filter::Use use, guest_view::Place place);
   void note_receivers(const seccomp_notif& told, const filter::WatchedCall& call);
@@ -72,6 +73,8 @@ class Observer {
   bool still_there(const seccomp_notif& told);
   guest_view::Patience patience_for(const std::string& path) const;
   std::string key_of(const observe::Sighting& sighting) const;
+  void look_at(observe::Sighting& sighting, const std::string& path) const;
+  void look_for(observe::Sighting& sighting) const;
   void add(observe::Sighting sighting, pid_t pid);
 
   Fd notifier_;
