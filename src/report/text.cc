@@ -83,6 +83,39 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_toml(std::string_view line) {
+  std::string out;
+  while (!line.empty()) {
+    const Utf8Char c = decode_utf8(line);
+    const std::size_t length = std::max<std::size_t>(c.length, 1);
+    if (c.length == 0) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(line[0]));
+    } else if (!unsafe_to_show(c.code)) {
+      out += line.substr(0, length);
+    } else if (c.code <= 0xffff) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+    } else {
+      out += fmt::format("\\U{:08x}", static_cast<unsigned>(c.code));
+    }
+    line.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string printable_word(std::string_view text) {
+  constexpr std::string_view kPunctuation = "/._:@,+=~%-";
+  const bool plain = !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kPunctuation.contains(c);
+  });
+  if (plain) return std::string(text);
+  std::string out = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
 std::string printable_command(const std::vector<std::string>& argv) {
   std::string out;
   for (const std::string& arg : argv) {
