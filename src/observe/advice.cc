@@ -96,15 +96,16 @@ CallAdvice advise_family(const Sighting& s, const Plan& plan) {
   const std::uint64_t family = s.args[0] & 0xffffffff;
   const bool inet = family == AF_INET || family == AF_INET6;
   CallAdvice out{"socket", family_name(family), {}};
-  if (is_raw(s.args[1])) {
-    out.detail += ", raw";
+  const bool raw = is_raw(s.args[1]);
+  if (raw) out.detail += ", raw";
+  if (raw && (inet || family == AF_PACKET)) {
     out.advice = never("raw sockets see and forge traffic of others");
   } else if (inet && !plan.filter.inet_sockets) {
-    out.advice = never("name the host: net.allow = [\"HOST:PORT\"]");
+    out.advice = never("name the host: net.allow = [\"HOST:PORT\"]; among programs of the cell: net.loopback = true");
   } else if (inet) {
     out.detail += ", neither TCP nor UDP";
     out.advice = never("other protocols load modules into the kernel");
-  } else if (family == AF_UNIX && plan.tier == Tier::kProcess) {
+  } else if (family == AF_UNIX && plan.tier == Tier::kProcess && plan.grants.empty()) {
     out.advice = allow("tier = \"namespace\"");
   } else if (family == AF_UNIX) {
     out.advice =
@@ -134,8 +135,6 @@ std::string quoted(const std::string& text) { return toml_string(text); }
 
 Advice advise_path(const std::string& path, Right right, bool allowed) {
   if (!allowed) return never("this user may not do that outside of a cell either");
-  // A line is for pasting: what a reader cannot tell from the end of the string is not in it.
-  if (path.find_first_of("\"\\") != std::string::npos) return never("its name has quotes or backslashes");
   if (right == Right::kWrite && is_wide(path)) {
     return never("that would grant all of " + path + "; make a directory for it and grant that, or use a workspace");
   }

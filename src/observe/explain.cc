@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,6 +36,7 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
   if (s.what.starts_with("127.") || s.what.starts_with("[::1]") || s.what.starts_with("0.0.0.0:")) {
     return std::nullopt;  // the cell's own: whoever is not there was not denied
   }
+  if (s.datagram) return denial_of("connect", s.what, s, {{}, "datagrams do not leave a cell; net.allow is for TCP"});
   return denial_of("connect", s.what, s, advise_host(s.what));
 }
 
@@ -67,46 +72,109 @@ std::optional<Denial> explain_one(const Sighting& s, const Plan& plan, const Hos
 
 // Files first: they are what a policy is changed for.
 int rank(const Denial& denial) {
-  constexpr std::string_view kOrder[] = {"read", "write", "exec", "connect", "bind", "socket", "signal", "syscall"};
+  constexpr std::string_view kOrder[] = {"read",   "write",  "exec",    "connect", "bind",
+                                         "socket", "signal", "syscall", "more"};
   return static_cast<int>(std::ranges::find(kOrder, denial.what) - std::begin(kOrder));
 }
 
+// The host is asked for so many names only: those that were looked at come last, and those that were read before them.
+std::vector<std::size_t> most_telling_first(const std::vector<Sighting>& seen) {
+  const auto kind = [&](std::size_t at) {
+    const Sighting& s = seen[at];
+    if (s.use == Use::kLook || s.use == Use::kEnter) return 2;
+    return s.use == Use::kOpen && !s.changes ? 1 : 0;
+  };
+  std::vector<std::size_t> out(seen.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  std::ranges::stable_sort(out, {}, kind);
+  return out;
+}
+
+// Denials by when they were first seen; those of the same advice are one.
+class List {
+ public:
+  void add(Denial denial, std::size_t at) {
+    const auto [place, is_new] =
+        known_.emplace(std::tuple(denial.what, denial.detail, denial.allow, denial.never), entries_.size());
+    if (is_new) {
+      entries_.emplace_back(at, std::move(denial));
+    } else {
+      auto& [first, known] = entries_[place->second];
+      first = std::min(first, at);
+      known.count += denial.count;
+      add_programs(known.program, denial.program);
+    }
+  }
+  void pass_over(const Denial& denial) { beyond_ += denial.count; }
+  std::size_t size() const { return entries_.size(); }
+
+  // The first and the last of them stay: what a guest began with, and what it may have failed of.
+  void trim(std::size_t most) {
+    std::ranges::sort(entries_, {}, &Entry::first);
+    if (entries_.size() <= most) return;
+    const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(most / 2);
+    const auto end = begin + static_cast<std::ptrdiff_t>(entries_.size() - most);
+    for (auto entry = begin; entry != end; ++entry) pass_over(entry->second);
+    entries_.erase(begin, end);
+  }
+
+  // The newest first, and how many there are beyond them.
+  static std::vector<Denial> merged(List one, List other) {
+    std::ranges::move(other.entries_, std::back_inserter(one.entries_));
+    std::ranges::stable_sort(one.entries_, std::greater(), &Entry::first);
+    std::vector<Denial> out;
+    for (Entry& entry : one.entries_) out.push_back(std::move(entry.second));
+    const std::uint64_t beyond = one.beyond_ + other.beyond_;
+    if (beyond != 0) out.push_back({"more", "attempts that are not listed one by one", beyond, {}, {}, {}});
+    return out;
+  }
+
+ private:
+  using Entry = std::pair<std::size_t, Denial>;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> known_;
+  std::vector<Entry> entries_;
+  std::uint64_t beyond_ = 0;
+};
+
 }  // namespace
 
+void add_programs(std::string& list, std::string_view more) {
+  constexpr std::ptrdiff_t kMost = 4;
+  while (!more.empty()) {
+    const std::size_t end = std::min(more.find(", "), more.size());
+    const std::string name(more.substr(0, end));
+    more.remove_prefix(std::min(end + 2, more.size()));
+    if (list.empty()) list = name;
+    if (list.ends_with("…") || (", " + list + ", ").contains(", " + name + ", ")) continue;
+    list += std::ranges::count(list, ',') + 1 < kMost ? ", " + name : ", …";
+  }
+}
+
 std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan, const HostLook& look) {
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
-  std::vector<Denial> out;
-  std::uint64_t beyond = 0;
+  List calls;
+  List others;
   std::set<std::string> own_names;
   for (const Sighting& s : seen) {
     if (s.use == Use::kBind && s.family == Family::kAbstract) own_names.insert(s.what);
   }
-  const auto add = [&](const Sighting& s, std::size_t most) {
-    auto denial = explain_one(s, plan, look);
-    if (!denial) return;
-    const auto [place, is_new] = known.emplace(std::pair(denial->what, denial->detail), out.size());
-    if (!is_new) {
-      out[place->second].count += denial->count;
-    } else if (out.size() < most) {
-      out.push_back(std::move(*denial));
-    } else {
-      known.erase(place);
-      beyond += denial->count;
-    }
-  };
-  // Each has its share: a guest cannot hide a refused call behind many files or another call, nor a file behind calls.
   constexpr std::size_t kMostOfACall = 8;
   std::map<std::uint32_t, std::size_t> of_a_call;
-  for (const Sighting& s : seen) {
-    if (s.refused) add(s, ++of_a_call[s.number] > kMostOfACall ? 0 : kMostDenials * 3 / 4);
+  for (const std::size_t at : most_telling_first(seen)) {
+    const Sighting& s = seen[at];
+    if (s.use == Use::kConnect && !s.refused && own_names.contains(s.what)) continue;
+    auto denial = explain_one(s, plan, look);
+    if (denial && s.refused && ++of_a_call[s.number] > kMostOfACall) {
+      calls.pass_over(*denial);
+    } else if (denial) {
+      (s.refused ? calls : others).add(std::move(*denial), at);
+    }
+    if (auto needed = s.refused ? std::nullopt : explain_interpreter(s, plan, look)) others.add(std::move(*needed), at);
   }
-  for (const Sighting& s : seen) {
-    if (!s.refused && !(s.use == Use::kConnect && own_names.contains(s.what))) add(s, kMostDenials);
-  }
-  // The newest of a kind first: what a guest failed of is mostly the last thing that it was denied.
-  std::ranges::reverse(out);
+  // Each has its share: a guest cannot hide a refused call behind many files or another call, nor a file behind calls.
+  calls.trim(kMostDenials * 3 / 4);
+  others.trim(kMostDenials - calls.size());
+  std::vector<Denial> out = List::merged(std::move(calls), std::move(others));
   std::ranges::stable_sort(out, {}, rank);
-  if (beyond != 0) out.push_back({"more", "attempts that are not listed one by one", beyond, {}, {}, {}});
   return out;
 }
 

@@ -111,9 +111,15 @@ std::optional<HostPath> find_outside(const Sighting& s, Right right, const HostL
   return found;
 }
 
+// Where files of the host are granted, there are no unix sockets.
+Advice advise_bound() {
+  return {{}, "sockets in files of the host are never in reach of a guest; bind it in /tmp or /work"};
+}
+
 Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
   // The host's /proc has another "self".
   if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, found.allowed);
+  if (s.use == Use::kBind) return advise_bound();
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
     return advise_mounted(advise_path(found.real, need.right, found.allowed));
   }
@@ -146,6 +152,8 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
 
 bool is_granted(const Sighting& s, const Plan& plan) {
   if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
+  // A script takes its interpreter, too; those of the system have one of the system's.
+  if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
   return !is_held_back(s, plan, need_of(s));
 }
 
@@ -167,6 +175,17 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
   if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
   return denial_of(need.word, s.what, s, advice_for(s, plan, need, *found));
+}
+
+std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, const HostLook& look) {
+  if (s.use != Use::kExecute || !s.what.starts_with('/')) return std::nullopt;
+  const auto script = look(place_of(s), Right::kExecute);
+  if (!script || !script->interpreter.starts_with('/')) return std::nullopt;
+  Sighting needed = s;
+  needed.what = absolute("/", script->interpreter);
+  needed.real.clear();
+  needed.presence = Presence::kUnknown;
+  return explain_path(needed, plan, look);
 }
 
 }  // namespace cloche::observe

@@ -34,8 +34,8 @@ Plan sample() {
 class Host {
  public:
   Host& has(const std::string& path, const std::string& real = {}, bool allowed = true, bool directory = false,
-            bool socket = false) {
-    files_[path] = {real.empty() ? path : real, directory, socket, allowed, {}};
+            bool socket = false, const std::string& interpreter = {}) {
+    files_[path] = {real.empty() ? path : real, directory, socket, allowed, {}, interpreter};
     if (!real.empty()) files_[path].links = {path.substr(0, path.rfind('/'))};
     return *this;
   }
@@ -317,7 +317,8 @@ TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
   EXPECT_EQ(denials[0].allow, "") << "no policy can name it";
   EXPECT_NE(denials[0].never, "");
   const std::string plain = "/home/me/\"] ' \\";
-  EXPECT_EQ(explained(path(Use::kOpen, plain), Host().has(plain)).at(0).allow, "") << "nor paste it";
+  EXPECT_EQ(explained(path(Use::kOpen, plain), Host().has(plain)).at(0).allow,
+            "files.read = [\"/home/me/\\\"] ' \\\\\"]");
 }
 
 TEST(Explain, X4_SocketsByPathAndByName) {
@@ -371,13 +372,31 @@ TEST(Explain, X4_CallsThatTheFilterRefused) {
     return explained(s, Host()).at(0);
   };
   EXPECT_NE(refused("socket", {2, 1, 0}).never.find("net.allow"), std::string::npos);
+  EXPECT_NE(refused("socket", {2, 1, 0}).never.find("net.loopback = true"), std::string::npos);
+  EXPECT_NE(refused("socket", {2, 3, 0}).never.find("forge"), std::string::npos);
   EXPECT_EQ(refused("socket", {16, 3, 0}).what, "socket");
-  EXPECT_NE(refused("socket", {16, 3, 0}).never, "");
+  EXPECT_EQ(refused("socket", {16, 3, 0}).detail, "AF_NETLINK, raw");
+  for (const std::uint64_t family : {16, 29}) {
+    EXPECT_NE(refused("socket", {family, 3, 0}).never.find("family"), std::string::npos) << "netlink, CAN";
+  }
   EXPECT_EQ(refused("memfd_create", {}).allow, "files.exec_writable = true");
   const Denial mount = refused("mount", {});
   EXPECT_EQ(mount.what, "syscall");
   EXPECT_EQ(mount.detail, "mount");
   EXPECT_NE(mount.never, "");
+}
+
+TEST(Explain, X4_UnixSocketsOnTierProcess) {
+  const auto rules = filter::rules(filter::native_arch(), {});
+  Sighting s;
+  s.refused = true;
+  s.number = std::ranges::find(rules, "socket", &filter::Rule::name)->number;
+  s.args = {1, 1, 0};
+  Plan plan = sample();
+  plan.tier = Tier::kProcess;
+  EXPECT_EQ(explained(s, Host(), plan).at(0).allow, "") << "in a cell that is granted files there are none either";
+  plan.grants.clear();
+  EXPECT_EQ(explained(s, Host(), plan).at(0).allow, "tier = \"namespace\"");
 }
 
 TEST(Explain, TheSameIsCountedOnceAndTheListIsBounded) {
@@ -394,6 +413,95 @@ TEST(Explain, TheSameIsCountedOnceAndTheListIsBounded) {
   EXPECT_EQ(denials[0].count, 4u) << "opened and looked at";
   EXPECT_EQ(denials.back().what, "more");
   EXPECT_EQ(denials.back().count, 40u);
+}
+
+TEST(Explain, X4_ASecondLineForTheSamePathIsToldToo) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
+  Sighting write = path(Use::kOpen, "/home/me/data/x", Presence::kThere, true);
+  Sighting change = path(Use::kChange, "/home/me/data/x", Presence::kThere);
+  change.program = "other";
+  const Sighting removal = path(Use::kRemove, "/home/me/data/x", Presence::kThere);
+  const auto denials = explain({write, change, removal}, sample(), host.look());
+  ASSERT_EQ(denials.size(), 2u);
+  EXPECT_EQ(denials[0].allow, "files.write = [\"/home/me/data\"]");
+  EXPECT_EQ(denials[1].allow, "files.write = [\"/home/me/data/x\"]");
+  EXPECT_EQ(denials[1].count, 4u);
+  EXPECT_EQ(denials[1].program, "prog, other");
+}
+
+TEST(Explain, X4_ProgramsAreNamedUpToAFew) {
+  std::string programs;
+  for (const char* name : {"a", "", "b", "a", "c", "b, d", "e", "f"}) add_programs(programs, name);
+  EXPECT_EQ(programs, "a, b, c, d, …");
+}
+
+TEST(Explain, X4_TheMostTellingIsLookedForFirst) {
+  Host host;
+  std::vector<Sighting> many;
+  for (int i = 0; i < 20; ++i) {
+    host.has("/home/me/f" + std::to_string(i));
+    many.push_back(path(i % 2 == 0 ? Use::kLook : Use::kOpen, "/home/me/f" + std::to_string(i)));
+  }
+  many.push_back(path(Use::kExecute, "/home/me/f0"));
+  many.push_back(path(Use::kOpen, "/home/me/f1", Presence::kMissing, true));
+  int left = 4;
+  const auto denials = explain(many, sample(), [&](const std::string& name, Right right) {
+    return left-- > 0 ? host.look()(name, right) : std::nullopt;
+  });
+  ASSERT_GE(denials.size(), 2u);
+  EXPECT_TRUE(std::ranges::any_of(denials, [](const Denial& d) { return d.what == "exec"; }));
+  EXPECT_TRUE(std::ranges::any_of(denials, [](const Denial& d) { return d.what == "write"; }));
+}
+
+TEST(Explain, X4_TheFirstAndTheLastAreKept) {
+  Host host;
+  std::vector<Sighting> many;
+  for (std::size_t i = 0; i < 2 * kMostDenials; ++i) {
+    host.has("/home/me/f" + std::to_string(i));
+    many.push_back(path(Use::kOpen, "/home/me/f" + std::to_string(i)));
+  }
+  const auto denials = explain(many, sample(), host.look());
+  ASSERT_EQ(denials.size(), kMostDenials + 1);
+  EXPECT_EQ(denials[0].detail, "/home/me/f511");
+  EXPECT_EQ(denials[kMostDenials - 1].detail, "/home/me/f0");
+}
+
+TEST(Explain, X4_TheInterpreterOfAScript) {
+  Host host;
+  host.has("/home/me/data/script", {}, true, false, false, "/home/me/bin/python");
+  host.has("/home/me/bin/python").has("/usr/bin/env");
+  Plan plan = sample();
+  plan.grants.push_back("/opt/x");
+  plan.reach.push_back({"/opt/x", landlock::kReadExec});
+  host.has("/opt/x/script", {}, true, false, false, "/home/me/bin/python");
+  host.has("/opt/x/usual", {}, true, false, false, "/usr/bin/env");
+  const Sighting granted = path(Use::kExecute, "/opt/x/script", Presence::kThere);
+  EXPECT_FALSE(is_granted(granted, plan)) << "or nobody would ask";
+  auto denials = explained(granted, host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0],
+            (Denial{"exec", "/home/me/bin/python", 2, "prog", "files.exec = [\"/home/me/bin/python\"]", ""}));
+  EXPECT_TRUE(explained(path(Use::kExecute, "/opt/x/usual", Presence::kThere), host, plan).empty());
+  denials = explained(path(Use::kExecute, "/home/me/data/script", Presence::kThere), host, plan);
+  EXPECT_EQ(denials.size(), 2u) << "the script and its interpreter";
+}
+
+TEST(Explain, X4_SocketsThatAreBoundOnTheHost) {
+  Sighting s = path(Use::kBind, "/home/me/s");
+  s.family = Family::kPath;
+  const auto denials = explained(s, Host().has("/home/me", {}, true, true).has("/home", {}, true, true));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "") << "where files of the host are granted there are no such sockets";
+  EXPECT_NE(denials[0].never.find("/tmp"), std::string::npos);
+}
+
+TEST(Explain, X4_DatagramsDoNotLeave) {
+  Sighting s = inet(Use::kConnect, "192.0.2.7:53");
+  s.datagram = true;
+  const auto denials = explained(s, Host());
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "");
+  EXPECT_NE(denials[0].never.find("datagrams"), std::string::npos);
 }
 
 TEST(Explain, X4_WhatTheGatewayRefused) {

@@ -72,6 +72,17 @@ std::optional<std::string> target_of(const Fd& link) {
   return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
+// Of a regular file; empty for anything but a script.
+std::string interpreter_in(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 256> bytes{};  // as many as the kernel reads
+  const ssize_t size = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
+  const std::string_view text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  const std::size_t begin = text.starts_with("#!") ? text.find_first_not_of(" \t", 2) : text.npos;
+  if (begin == text.npos) return {};
+  return std::string(text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin));
+}
+
 }  // namespace
 
 HostLook::HostLook(std::string_view mounts) : known_(!mounts.empty()), until_(Clock::now() + kLongest) {
@@ -161,7 +172,10 @@ std::optional<Fd> HostLook::follow(std::string path, observe::HostPath& out) con
 }
 
 std::optional<observe::HostPath> HostLook::look(const std::string& path, observe::Right right) {
-  if (++looks_ > kMostLooks || Clock::now() > until_) return std::nullopt;
+  if (++looks_ > kMostLooks || Clock::now() > until_) {
+    left_out_.insert(path);
+    return std::nullopt;
+  }
   observe::HostPath out;
   const auto found = follow(path, out);
   struct stat st {};
@@ -170,6 +184,7 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   out.socket = S_ISSOCK(st.st_mode);
   const std::string link = fmt::format("/proc/self/fd/{}", found->get());
   out.allowed = ::faccessat(AT_FDCWD, link.c_str(), access_mode(right), AT_EACCESS) == 0;
+  if (right == observe::Right::kExecute && S_ISREG(st.st_mode)) out.interpreter = interpreter_in(link);
   return out;
 }
 

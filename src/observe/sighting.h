@@ -25,10 +25,11 @@ struct Sighting {
   std::string what;      // absolute path as the guest named it; address of a socket; the process of a signal
   std::string real;      // where a path that is there leads to, in the guest's view
   Family family = Family::kNone;
+  bool datagram = false;  // sent to the address, without a connection
   Presence presence = Presence::kUnknown;
   bool directory = false;  // it is there and is one
   bool adrift = false;     // it is not there, and nor is its directory
-  std::string program;     // that asked: its name, if it could be read
+  std::string program;     // that asked: the names of the first few, if they could be read
   std::uint32_t number = 0;
   int error = 0;
   std::array<std::uint64_t, 6> args{};

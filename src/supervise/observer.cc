@@ -190,7 +190,7 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
       return note_process(told, *call);
     case Use::kConnect:
     case Use::kBind:
-      return note_address(told, call->use, {told.data.args[call->path], told.data.args[call->size] & 0xffffffff});
+      return note_address(told, *call, {told.data.args[call->path], told.data.args[call->size] & 0xffffffff});
     case Use::kSend:
       return note_receivers(told, *call);
     default:
@@ -287,13 +287,14 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   if (!is_its_own(seen.what) && still_there(told)) add(std::move(seen), pid);
 }
 
-void Observer::note_address(const seccomp_notif& told, Use use, guest_view::Place place) {
+void Observer::note_address(const seccomp_notif& told, const filter::WatchedCall& call, guest_view::Place place) {
   const auto pid = static_cast<pid_t>(told.pid);
   if (!may_read(pid, place.address)) return;
   auto address = guest_view::read_address(pid, place.address, place.size);
   if (!address || address->family == observe::Family::kNone) return;
   Sighting seen;
-  seen.use = use;
+  seen.use = call.use == Use::kSend ? Use::kConnect : call.use;
+  seen.datagram = call.name.starts_with("send");
   seen.family = address->family;
   seen.what = std::move(address->text);
   if (seen.family == observe::Family::kPath) {
@@ -311,7 +312,7 @@ void Observer::note_receivers(const seccomp_notif& told, const filter::WatchedCa
   const auto places = call.size == filter::kNoArgument
                           ? guest_view::read_receivers(pid, headers)
                           : guest_view::read_receivers(pid, headers, told.data.args[call.size] & 0xffffffff);
-  for (const guest_view::Place& place : places) note_address(told, Use::kConnect, place);
+  for (const guest_view::Place& place : places) note_address(told, call, place);
 }
 
 // Whether the process is one of the cell, as the guest counts.
@@ -387,13 +388,20 @@ void Observer::look_for(Sighting& seen) const {
   seen.adrift = around.presence == Presence::kMissing;
 }
 
+const std::string& Observer::name_of(pid_t pid) {
+  if (program_.first != pid) program_ = {pid, guest_view::program_of(pid)};
+  return program_.second;
+}
+
 void Observer::add(Sighting seen, pid_t pid) {
   std::string key = seen.refused ? key_of(seen)
-                                 : fmt::format("{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
-                                               seen.makes ? 'm' : '-', seen.anew ? 'n' : '-',
+                                 : fmt::format("{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
+                                               seen.makes ? 'm' : '-', seen.anew ? 'n' : '-', seen.datagram ? 'd' : '-',
                                                static_cast<int>(seen.family), seen.what);
   if (const auto found = known_.find(key); found != known_.end()) {
-    ++sightings_[found->second].count;
+    Sighting& known = sightings_[found->second];
+    ++known.count;
+    if (!known.program.ends_with("…")) observe::add_programs(known.program, name_of(pid));
     return;
   }
   if (granted_.contains(key)) return;
@@ -423,8 +431,7 @@ void Observer::add(Sighting seen, pid_t pid) {
     return;
   }
   bytes_ += size;
-  if (program_.first != pid) program_ = {pid, guest_view::program_of(pid)};
-  seen.program = program_.second;
+  observe::add_programs(seen.program, name_of(pid));
   seen.count = 1;
   known_.emplace(std::move(key), sightings_.size());
   sightings_.push_back(std::move(seen));

@@ -1,5 +1,6 @@
 """X4: denials of files: none is left out, none is made up, and the line that is told is the one that helps."""
 import os
+import shutil
 import tempfile
 
 from cell import output_of
@@ -24,6 +25,23 @@ class Programs(DenialCase):
                     self.assertEqual(denial["allow"], "files.exec_writable = true")
                     done, _ = self.run_report(*options, "--set", "files.exec_writable=true", "--", "sh", "-c", body)
                     self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_X4_the_interpreter_of_a_script(self):
+        for name in ("bin", "scripts"):
+            os.mkdir(os.path.join(self.place, name))
+        shell = os.path.join(self.place, "bin", "shell")
+        shutil.copy("/bin/sh", shell)
+        script = self.file("scripts/s", f"#!{shell}\necho ran\n")
+        os.chmod(script, 0o755)
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                options = [*options, "--exec", os.path.dirname(script)]
+                done, report = self.run_report(*options, "--", "sh", "-c", script)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(self.denial(report, "exec", shell)["allow"], f'files.exec = ["{shell}"]')
+                done, report = self.run_report(*options, "--exec", shell, "--", "sh", "-c", script)
+                self.assertEqual((done.returncode, output_of(report)), (0, "ran\n"), done.stderr)
+                self.assertEqual([d for d in report["denials"] if d["what"] == "exec"], [])
 
 
 class Successes(DenialCase):
