@@ -16,7 +16,7 @@ constexpr std::int8_t kNone = kNoArgument;
 constexpr auto kCalls = std::to_array<WatchedCall>({
     {"open", Use::kOpen, Watch::kCalls, 0, kNone, 1, kNone, kNone},
     {"openat", Use::kOpen, Watch::kCalls, 1, 0, 2, kNone, kNone},
-    {"creat", Use::kMake, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
+    {"creat", Use::kOpen, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"mkdir", Use::kMake, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"mkdirat", Use::kMake, Watch::kCalls, 1, 0, kNone, kNone, kNone},
     {"mknod", Use::kMake, Watch::kCalls, 0, kNone, kNone, kNone, kNone},

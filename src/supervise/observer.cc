@@ -53,7 +53,7 @@ bool is_copy(const seccomp_notif& told) {
 
 // Names that must be free; what is renamed takes the place of another.
 bool must_be_new(const filter::WatchedCall& call, Use use) {
-  return use == Use::kMake && call.name != "creat" && !call.name.starts_with("rename");
+  return use == Use::kMake && !call.name.starts_with("rename");
 }
 
 bool is_of_names(Use use) { return use == Use::kMake || use == Use::kRemove || use == Use::kBind; }
@@ -276,6 +276,7 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   seen.use = use;
   seen.anew = must_be_new(call, use);
   if (call.flags != filter::kNoArgument) note_flags(told.data.args[call.flags], seen);
+  if (call.name == "creat") note_flags(O_CREAT | O_WRONLY | O_TRUNC, seen);
   const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
   if (name->starts_with('/')) {
     seen.what = observe::absolute("/", *name);

@@ -97,6 +97,12 @@ attempt(lambda: os.mkdir("/usr/bin"))
                 self.assertEqual(output_of(report), "17\n17\n17\n")
                 self.assertEqual(self.told(report, "write"), [])
 
+    def test_X4_a_file_that_is_granted_is_made_empty(self):
+        os.chmod(self.data, 0o666)
+        body = f"print(ctypes.CDLL(None).creat({self.data!r}.encode(), 0o644) > 0)"
+        _, report = self.python("--write", self.data, body=body)
+        self.assertEqual((output_of(report), self.told(report, "write")), ("True\n", []))
+
 
 class OwnPlaces(DenialCase):
     """Of /tmp a cell has its own, and does not show what the host has there."""
