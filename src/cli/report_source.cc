@@ -1,5 +1,6 @@
 #include "cli/report_source.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,7 +16,15 @@ namespace {
 
 constexpr std::size_t kMaxReport = 64 << 20;
 
+// Whoever opens a pipe waits for somebody to write to it, and what a device answers is no report.
+Status check_kind(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0 || S_ISREG(st.st_mode)) return {};
+  return fail(ErrorCode::kInvalidInput, "report", path + " is no regular file");
+}
+
 Result<std::string> read_text(const std::string& name) {
+  CLOCHE_TRY(check_kind(name));
   auto text = sys::read_file(name, kMaxReport);
   if (text || text.error().errno_value != ENOENT || (name != "last" && !store::is_run_id(name))) return text;
   CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));

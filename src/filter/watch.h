@@ -14,6 +14,7 @@ enum class Use : std::uint8_t {
   kOpen,
   kMake,
   kChange,
+  kMark,  // its mode, owner, times or attributes
   kRemove,
   kExecute,
   kLook,

@@ -45,6 +45,7 @@ class Collector {
         return s.changes ? add_change(s) : add_read(s, out_.items, Kind::kRead);
       case Use::kMake:
       case Use::kChange:
+      case Use::kMark:
       case Use::kRemove:
         return add_change(s);
       case Use::kExecute:
@@ -191,8 +192,9 @@ class Collector {
     const auto found = host_.look(s.what, Right::kWrite);
     // mkdir -p makes each directory on its way, and most are there.
     if (found && found->directory && s.use == Use::kMake) return;
-    const bool inside = found && found->directory && s.use == Use::kChange;
-    const bool itself = found && (s.use == Use::kOpen || s.use == Use::kChange);
+    const bool changes = s.use == Use::kChange || s.use == Use::kMark;
+    const bool inside = found && found->directory && changes;
+    const bool itself = found && (s.use == Use::kOpen || changes);
     std::string folder = found && itself ? (inside ? found->real : folder_of(found->real)) : folder_of(s.what);
     auto place = host_.look(folder, Right::kWrite);
     while (!place && folder != "/") {

@@ -33,6 +33,35 @@ const char* key_of(Right right) {
   return "files.exec";
 }
 
+// A line for one file must not hand over a home, or half of the system.
+bool is_wide(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos || path.substr(0, slash) == "/home";
+}
+
+Advice grant(const std::vector<std::string>& paths, Right right) {
+  Policy policy;
+  auto& list = right == Right::kRead    ? policy.files.read
+               : right == Right::kWrite ? policy.files.write
+                                        : policy.files.exec;
+  list = paths;
+  if (const Status fits = check(policy, {}); !fits) return never(fits.error().message);
+  std::string names;
+  for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + quoted(path);
+  return allow(fmt::format("{} = [{}]", key_of(right), names));
+}
+
+// A link that nobody would grant the directory of.
+Advice advise_other_name(const Linked& linked, Right right) {
+  if (linked.has_real) {
+    return never(fmt::format("it is a symbolic link to {}, which is in the cell: use that name", quoted(linked.real)));
+  }
+  const Advice direct = advise_path(linked.real, right, true);
+  if (direct.allow.empty()) return direct;
+  return never(fmt::format("no grant leads through a symbolic link: name it {} and grant {}", quoted(linked.real),
+                           direct.allow));
+}
+
 std::string family_name(std::uint64_t family) {
   switch (family) {
     case AF_UNIX:
@@ -67,15 +96,16 @@ CallAdvice advise_family(const Sighting& s, const Plan& plan) {
   const std::uint64_t family = s.args[0] & 0xffffffff;
   const bool inet = family == AF_INET || family == AF_INET6;
   CallAdvice out{"socket", family_name(family), {}};
-  if (is_raw(s.args[1])) {
-    out.detail += ", raw";
+  const bool raw = is_raw(s.args[1]);
+  if (raw) out.detail += ", raw";
+  if (raw && (inet || family == AF_PACKET)) {
     out.advice = never("raw sockets see and forge traffic of others");
   } else if (inet && !plan.filter.inet_sockets) {
-    out.advice = never("name the host: net.allow = [\"HOST:PORT\"]");
+    out.advice = never("name the host: net.allow = [\"HOST:PORT\"]; among programs of the cell: net.loopback = true");
   } else if (inet) {
     out.detail += ", neither TCP nor UDP";
     out.advice = never("other protocols load modules into the kernel");
-  } else if (family == AF_UNIX && plan.tier == Tier::kProcess) {
+  } else if (family == AF_UNIX && plan.tier == Tier::kProcess && plan.grants.empty()) {
     out.advice = allow("tier = \"namespace\"");
   } else if (family == AF_UNIX) {
     out.advice =
@@ -105,27 +135,41 @@ std::string quoted(const std::string& text) { return toml_string(text); }
 
 Advice advise_path(const std::string& path, Right right, bool allowed) {
   if (!allowed) return never("this user may not do that outside of a cell either");
-  // A line is for pasting: what a reader cannot tell from the end of the string is not in it.
-  if (path.find_first_of("\"\\") != std::string::npos) return never("its name has quotes or backslashes");
-  // A line for one file must not hand over a home, or half of the system.
-  const auto slash = path.rfind('/');
-  if (right == Right::kWrite && (slash == 0 || path.substr(0, slash) == "/home")) {
+  if (right == Right::kWrite && is_wide(path)) {
     return never("that would grant all of " + path + "; make a directory for it and grant that, or use a workspace");
   }
-  Policy policy;
-  auto& list = right == Right::kRead    ? policy.files.read
-               : right == Right::kWrite ? policy.files.write
-                                        : policy.files.exec;
-  list.push_back(path);
-  if (const Status fits = check(policy, {}); !fits) return never(fits.error().message);
-  return allow(fmt::format("{} = [{}]", key_of(right), quoted(path)));
+  return grant({path}, right);
 }
 
-Advice advise_linked(const std::string& real, Right right, bool allowed) {
-  const Advice direct = advise_path(real, right, allowed);
-  if (direct.allow.empty()) return direct;
-  return never(
-      fmt::format("no grant leads through a symbolic link: name it {} and grant {}", quoted(real), direct.allow));
+Advice advise_linked(const Linked& linked, Right right, bool allowed) {
+  if (!allowed) return never("this user may not do that outside of a cell either");
+  std::vector<std::string> paths;
+  for (const std::string& folder : linked.folders) {
+    if (is_wide(folder) || !grant({folder}, Right::kRead).never.empty()) return advise_other_name(linked, right);
+    if (std::ranges::find(paths, folder) == paths.end()) paths.push_back(folder);
+  }
+  // The links are all that is missing.
+  if (linked.has_real) return grant(paths, Right::kRead);
+  const bool inside = std::ranges::any_of(paths, [&](const auto& path) { return path_covers(path, linked.real); });
+  const Advice target = grant({linked.real}, right);
+  if (target.allow.empty()) return target;
+  if (right == Right::kWrite && !(inside && paths.size() == 1)) {
+    return never(
+        fmt::format("it takes {} for the symbolic link and {}", grant(paths, Right::kRead).allow, target.allow));
+  }
+  if (!inside) paths.push_back(linked.real);
+  return grant(paths, right);
+}
+
+Advice advise_mounted(const Advice& folder) {
+  if (folder.allow.empty()) return folder;
+  return never("what is granted by itself can be neither removed nor replaced: grant its directory instead, " +
+               folder.allow);
+}
+
+Advice advise_own_program(const std::string& path) {
+  if (path_covers("/dev/shm", path)) return never("nothing in /dev/shm is executable; write it to /tmp");
+  return allow("files.exec_writable = true");
 }
 
 Advice advise_socket(const std::string& path, Tier tier) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "observe/explain.h"
 
@@ -14,8 +15,17 @@ struct Advice {
 
 // `allowed`: the engine's own user may do it.
 Advice advise_path(const std::string& path, Right right, bool allowed);
-// Behind a symbolic link that the guest does not see.
-Advice advise_linked(const std::string& real, Right right, bool allowed);
+// Behind symbolic links that the guest does not see.
+struct Linked {
+  std::string real;
+  std::vector<std::string> folders;  // that hold the links
+  bool has_real = false;             // the guest may do it by the other name
+};
+Advice advise_linked(const Linked& linked, Right right, bool allowed);
+// Granted by itself, so that it can be neither removed nor replaced; `folder` is the advice for its directory.
+Advice advise_mounted(const Advice& folder);
+// A program that the guest made.
+Advice advise_own_program(const std::string& path);
 Advice advise_socket(const std::string& path, Tier tier);
 Advice advise_host(const std::string& host_and_port);
 // One that the gateway refused for a reason.

@@ -1,106 +1,25 @@
 #include "observe/explain.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "observe/advice.h"
-#include "plan/landlock.h"
+#include "observe/explain_path.h"
 
 namespace cloche::observe {
 namespace {
 
-namespace ll = landlock;
 using filter::Use;
-
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-// What of a path is needed, and how a person would say it.
-struct Need {
-  Right right{};
-  std::uint64_t rights = 0;
-  const char* word = "";
-};
-
-Need need_of(const Sighting& s) {
-  switch (s.use) {
-    case Use::kOpen:
-      if (s.changes) return {Right::kWrite, ll::kWriteFile, "write"};
-      return {Right::kRead, s.directory ? ll::kReadDir : ll::kReadFile, "read"};
-    case Use::kMake:
-    case Use::kBind:
-      return {Right::kWrite, ll::kMakeReg, "write"};
-    case Use::kChange:
-      return {Right::kWrite, ll::kWriteFile, "write"};
-    case Use::kRemove:
-      return {Right::kWrite, ll::kRemoveFile, "write"};
-    case Use::kExecute:
-      return {Right::kExecute, ll::kExecute, "exec"};
-    default:
-      return {Right::kRead, 0, "read"};  // to look at it takes no right but that it is there
-  }
-}
-
-bool suffices(std::uint64_t rights, const Need& need) { return (rights & need.rights) == need.rights; }
-
-Denial denial_of(std::string what, std::string detail, const Sighting& s, const Advice& advice) {
-  return {std::move(what), std::move(detail), s.count, s.program, advice.allow, advice.never};
-}
-
-bool covers(const std::string& folder, const std::string& path) {
-  return path == folder || folder == "/" ||
-         (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
-}
-
-// A part of the host's own tree: what is not there is not there outside either.
-bool is_the_hosts(const Plan& plan, const std::string& path) {
-  return std::ranges::any_of(plan.grants, [&](const std::string& grant) { return covers(grant, path); }) ||
-         std::ranges::any_of(plan.workspaces, [&](const Workspace& w) { return covers(w.path, path); });
-}
-
-// Whether the guest sees the names on the way to it, so that a link there leads it on.
-bool sees_the_way(const Plan& plan, const std::string& path) {
-  return std::ranges::any_of(plan.reach, [&](const Reach& r) { return r.path != "/" && covers(r.path, path); });
-}
-
-std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
-  const Need need = need_of(s);
-  // Names are made and removed in a directory, whatever they stand for.
-  const bool of_folder = s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind;
-  // A file that is there is judged by where it really is.
-  const std::string& named = s.presence == Presence::kThere && !s.real.empty() ? s.real : s.what;
-  const bool is_new = s.presence != Presence::kThere && need.right == Right::kWrite;
-  const bool held_back = !suffices(rights_to(plan, of_folder ? folder_of(named) : named), need);
-  // What is not there may be held back all the same: outside of the cell there may be something of that name.
-  const bool hidden = s.presence == Presence::kMissing && need.right != Right::kWrite;
-  if (!held_back && !hidden) return std::nullopt;
-  auto found = look(s.what, need.right);
-  if (found && of_folder) found = look(folder_of(found->real), need.right);
-  if (!found && is_new) found = look(folder_of(s.what), need.right);
-  if (!found) return std::nullopt;  // nothing is there, outside either
-  // A name whose links could not be followed in the cell, or that the guest made or removed itself.
-  const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
-  if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
-  // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/"))
-    return denial_of(need.word, s.what, s, advise_path(s.what, need.right, found->allowed));
-  const std::string end =
-      of_folder || (is_new && found->directory && found->real != s.what) ? folder_of(s.what) : s.what;
-  if (found->real != end && !sees_the_way(plan, s.what)) {
-    return denial_of(need.word, s.what, s, advise_linked(found->real, need.right, found->allowed));
-  }
-  return denial_of(need.word, s.what, s, advise_path(found->real, need.right, found->allowed));
-}
 
 std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, const HostLook& look) {
   if (s.family == Family::kAbstract) {
@@ -117,13 +36,16 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
   if (s.what.starts_with("127.") || s.what.starts_with("[::1]") || s.what.starts_with("0.0.0.0:")) {
     return std::nullopt;  // the cell's own: whoever is not there was not denied
   }
+  if (s.datagram) return denial_of("connect", s.what, s, {{}, "datagrams do not leave a cell; net.allow is for TCP"});
   return denial_of("connect", s.what, s, advise_host(s.what));
 }
 
 // Of the cell's own loopback, where it has one.
 std::optional<Denial> explain_port(const Sighting& s, const Plan& plan) {
   const auto colon = s.what.rfind(':');
-  if (s.family != Family::kInet || colon == std::string::npos || plan.net == NetMode::kHost) return std::nullopt;
+  // With a gateway every address and every port is the cell's own.
+  if (plan.has_network() || plan.net == NetMode::kHost) return std::nullopt;
+  if (s.family != Family::kInet || colon == std::string::npos) return std::nullopt;
   const std::string host = s.what.substr(0, colon);
   const int port = std::atoi(s.what.c_str() + colon + 1);
   const bool own = host.starts_with("127.") || host == "0.0.0.0" || host == "[::]" || host == "[::1]";
@@ -150,66 +72,109 @@ std::optional<Denial> explain_one(const Sighting& s, const Plan& plan, const Hos
 
 // Files first: they are what a policy is changed for.
 int rank(const Denial& denial) {
-  constexpr std::string_view kOrder[] = {"read", "write", "exec", "connect", "bind", "socket", "signal", "syscall"};
+  constexpr std::string_view kOrder[] = {"read",   "write",  "exec",    "connect", "bind",
+                                         "socket", "signal", "syscall", "more"};
   return static_cast<int>(std::ranges::find(kOrder, denial.what) - std::begin(kOrder));
 }
 
-}  // namespace
-
-std::uint64_t rights_to(const Plan& plan, const std::string& path) {
-  std::uint64_t rights = 0;
-  std::size_t longest = 0;
-  for (const Reach& reach : plan.reach) {
-    if (!covers(reach.path, path)) continue;
-    // Landlock adds up what every directory on the way gives; but of mounts the one that is nearest decides.
-    const bool nearer = plan.tier != Tier::kProcess && reach.path.size() > longest;
-    rights = nearer ? reach.rights : rights | reach.rights;
-    longest = std::max(longest, reach.path.size());
-  }
-  return rights;
+// The host is asked for so many names only: those that were looked at come last, and those that were read before them.
+std::vector<std::size_t> most_telling_first(const std::vector<Sighting>& seen) {
+  const auto kind = [&](std::size_t at) {
+    const Sighting& s = seen[at];
+    if (s.use == Use::kLook || s.use == Use::kEnter) return 2;
+    return s.use == Use::kOpen && !s.changes ? 1 : 0;
+  };
+  std::vector<std::size_t> out(seen.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  std::ranges::stable_sort(out, {}, kind);
+  return out;
 }
 
-bool is_granted(const Sighting& s, const Plan& plan) {
-  if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
-  const bool of_folder = s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind;
-  const std::string& named = s.real.empty() ? s.what : s.real;
-  return suffices(rights_to(plan, of_folder ? folder_of(named) : named), need_of(s));
+// Denials by when they were first seen; those of the same advice are one.
+class List {
+ public:
+  void add(Denial denial, std::size_t at) {
+    const auto [place, is_new] =
+        known_.emplace(std::tuple(denial.what, denial.detail, denial.allow, denial.never), entries_.size());
+    if (is_new) {
+      entries_.emplace_back(at, std::move(denial));
+    } else {
+      auto& [first, known] = entries_[place->second];
+      first = std::min(first, at);
+      known.count += denial.count;
+      add_programs(known.program, denial.program);
+    }
+  }
+  void pass_over(const Denial& denial) { beyond_ += denial.count; }
+  std::size_t size() const { return entries_.size(); }
+
+  // The first and the last of them stay: what a guest began with, and what it may have failed of.
+  void trim(std::size_t most) {
+    std::ranges::sort(entries_, {}, &Entry::first);
+    if (entries_.size() <= most) return;
+    const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(most / 2);
+    const auto end = begin + static_cast<std::ptrdiff_t>(entries_.size() - most);
+    for (auto entry = begin; entry != end; ++entry) pass_over(entry->second);
+    entries_.erase(begin, end);
+  }
+
+  // The newest first, and how many there are beyond them.
+  static std::vector<Denial> merged(List one, List other) {
+    std::ranges::move(other.entries_, std::back_inserter(one.entries_));
+    std::ranges::stable_sort(one.entries_, std::greater(), &Entry::first);
+    std::vector<Denial> out;
+    for (Entry& entry : one.entries_) out.push_back(std::move(entry.second));
+    const std::uint64_t beyond = one.beyond_ + other.beyond_;
+    if (beyond != 0) out.push_back({"more", "attempts that are not listed one by one", beyond, {}, {}, {}});
+    return out;
+  }
+
+ private:
+  using Entry = std::pair<std::size_t, Denial>;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> known_;
+  std::vector<Entry> entries_;
+  std::uint64_t beyond_ = 0;
+};
+
+}  // namespace
+
+void add_programs(std::string& list, std::string_view more) {
+  constexpr std::ptrdiff_t kMost = 4;
+  while (!more.empty()) {
+    const std::size_t end = std::min(more.find(", "), more.size());
+    const std::string name(more.substr(0, end));
+    more.remove_prefix(std::min(end + 2, more.size()));
+    if (list.empty()) list = name;
+    if (list.ends_with("…") || (", " + list + ", ").contains(", " + name + ", ")) continue;
+    list += std::ranges::count(list, ',') + 1 < kMost ? ", " + name : ", …";
+  }
 }
 
 std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan, const HostLook& look) {
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
-  std::vector<Denial> out;
-  std::uint64_t beyond = 0;
+  List calls;
+  List others;
   std::set<std::string> own_names;
   for (const Sighting& s : seen) {
     if (s.use == Use::kBind && s.family == Family::kAbstract) own_names.insert(s.what);
   }
-  const auto add = [&](const Sighting& s, std::size_t most) {
-    auto denial = explain_one(s, plan, look);
-    if (!denial) return;
-    const auto [place, is_new] = known.emplace(std::pair(denial->what, denial->detail), out.size());
-    if (!is_new) {
-      out[place->second].count += denial->count;
-    } else if (out.size() < most) {
-      out.push_back(std::move(*denial));
-    } else {
-      known.erase(place);
-      beyond += denial->count;
-    }
-  };
-  // Each has its share: a guest cannot hide a refused call behind many files or another call, nor a file behind calls.
   constexpr std::size_t kMostOfACall = 8;
   std::map<std::uint32_t, std::size_t> of_a_call;
-  for (const Sighting& s : seen) {
-    if (s.refused) add(s, ++of_a_call[s.number] > kMostOfACall ? 0 : kMostDenials * 3 / 4);
+  for (const std::size_t at : most_telling_first(seen)) {
+    const Sighting& s = seen[at];
+    if (s.use == Use::kConnect && !s.refused && own_names.contains(s.what)) continue;
+    auto denial = explain_one(s, plan, look);
+    if (denial && s.refused && ++of_a_call[s.number] > kMostOfACall) {
+      calls.pass_over(*denial);
+    } else if (denial) {
+      (s.refused ? calls : others).add(std::move(*denial), at);
+    }
+    if (auto needed = s.refused ? std::nullopt : explain_interpreter(s, plan, look)) others.add(std::move(*needed), at);
   }
-  for (const Sighting& s : seen) {
-    if (!s.refused && !(s.use == Use::kConnect && own_names.contains(s.what))) add(s, kMostDenials);
-  }
-  // The newest of a kind first: what a guest failed of is mostly the last thing that it was denied.
-  std::ranges::reverse(out);
+  // Each has its share: a guest cannot hide a refused call behind many files or another call, nor a file behind calls.
+  calls.trim(kMostDenials * 3 / 4);
+  others.trim(kMostDenials - calls.size());
+  std::vector<Denial> out = List::merged(std::move(calls), std::move(others));
   std::ranges::stable_sort(out, {}, rank);
-  if (beyond != 0) out.push_back({"more", "attempts that are not listed one by one", beyond, {}, {}, {}});
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "observe/sighting.h"
@@ -20,8 +21,10 @@ struct HostPath {
   std::string real;  // without links
   bool directory = false;
   bool socket = false;
-  bool allowed = false;  // the right that was asked for, to that user
-  bool regular = false;  // a plain file
+  bool allowed = false;              // the right that was asked for, to that user
+  bool regular = false;              // a plain file
+  std::vector<std::string> links{};  // directories without links that hold the links on the way to it
+  std::string interpreter{};         // that the first line of a script names; only where kExecute was asked for
 };
 using HostLook = std::function<std::optional<HostPath>(const std::string& path, Right right)>;
 
@@ -34,6 +37,9 @@ bool is_granted(const Sighting& sighting, const Plan& plan);
 // At most kMostDenials, files first; whatever is beyond them is one line that counts it.
 inline constexpr std::size_t kMostDenials = 256;
 std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan, const HostLook& look);
+
+// "cat" and "sh, cat" make "cat, sh": the first few, in the order in which they came.
+void add_programs(std::string& list, std::string_view more);
 
 // What the gateway refused, in the same words.
 std::vector<Denial> explain_network(const NetworkUse& use);

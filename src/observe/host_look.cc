@@ -72,6 +72,17 @@ std::optional<std::string> target_of(const Fd& link) {
   return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
+// Of a regular file; empty for anything but a script.
+std::string interpreter_in(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 256> bytes{};  // as many as the kernel reads
+  const ssize_t size = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
+  const std::string_view text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  const std::size_t begin = text.starts_with("#!") ? text.find_first_not_of(" \t", 2) : text.npos;
+  if (begin == text.npos) return {};
+  return std::string(text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin));
+}
+
 }  // namespace
 
 HostLook::HostLook(std::string_view mounts) : known_(!mounts.empty()), until_(Clock::now() + kLongest) {
@@ -119,12 +130,11 @@ bool HostLook::reaches_elsewhere(const std::string& path) const {
 }
 
 // Component by component. Opened as a mere place, a directory that waits to be mounted is not mounted.
-std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
-  real.clear();
+std::optional<Fd> HostLook::follow(std::string path, observe::HostPath& out) const {
   int links = 0;
   if (is_elsewhere("/")) return std::nullopt;
   Fd place(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  std::vector<std::string> way;  // names of `real`
+  std::vector<std::string> way;  // names of what is real
   std::size_t at = 0;
   while (place.valid() && at < path.size()) {
     const std::size_t end = std::min(path.find('/', at), path.size());
@@ -149,6 +159,7 @@ std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
       }
       const auto target = target_of(next);
       if (!target || ++links > kMostLinks || whole.starts_with("/proc/")) return std::nullopt;
+      out.links.push_back(fmt::format("/{}", fmt::join(way, "/")));
       const std::string base = target->starts_with('/') ? "" : fmt::format("/{}/", fmt::join(way, "/"));
       path = base + *target + "/" + rest;
       way.clear();
@@ -163,14 +174,17 @@ std::optional<Fd> HostLook::follow(std::string path, std::string& real) const {
     place = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
   if (!place.valid()) return std::nullopt;
-  real = "/" + fmt::format("{}", fmt::join(way, "/"));
+  out.real = fmt::format("/{}", fmt::join(way, "/"));
   return place;
 }
 
 std::optional<observe::HostPath> HostLook::look(const std::string& path, observe::Right right) {
-  if (++looks_ > kMostLooks || Clock::now() > until_) return std::nullopt;
+  if (++looks_ > kMostLooks || Clock::now() > until_) {
+    left_out_.insert(path);
+    return std::nullopt;
+  }
   observe::HostPath out;
-  const auto found = follow(path, out.real);
+  const auto found = follow(path, out);
   struct stat st {};
   if (!found || ::fstat(found->get(), &st) != 0) return std::nullopt;
   out.directory = S_ISDIR(st.st_mode);
@@ -178,6 +192,7 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   out.regular = S_ISREG(st.st_mode);
   const std::string link = fmt::format("/proc/self/fd/{}", found->get());
   out.allowed = ::faccessat(AT_FDCWD, link.c_str(), access_mode(right), AT_EACCESS) == 0;
+  if (right == observe::Right::kExecute && S_ISREG(st.st_mode)) out.interpreter = interpreter_in(link);
   return out;
 }
 

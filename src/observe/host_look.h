@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@ class HostLook {
   // As the engine's own user, without opening what is there. Nothing where it is not there or must not be looked for.
   std::optional<observe::HostPath> look(const std::string& path, observe::Right right);
 
+  // Names that were not looked for, since there were too many or it took too long.
+  std::uint64_t left_out() const { return left_out_.size(); }
+
   // Whether the path is the root of something that is mounted and not of this machine, or not known to be.
   bool is_elsewhere(const std::string& path) const;
   // Whether anything on the way to the path, or the path itself, is.
@@ -35,11 +40,12 @@ class HostLook {
   bool reaches_elsewhere(const std::string& path) const;
 
  private:
-  std::optional<Fd> follow(std::string path, std::string& real) const;
+  std::optional<Fd> follow(std::string path, observe::HostPath& out) const;
 
   std::vector<std::string> elsewhere_;  // mount points
   bool known_ = false;
   std::size_t looks_ = 0;
+  std::set<std::string> left_out_;
   Clock::time_point until_;
 };
 

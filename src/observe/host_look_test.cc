@@ -50,6 +50,8 @@ TEST_F(HostLookTest, FindsWhatIsThereAndWhereItReallyIs) {
   EXPECT_EQ(look(table, "/a/link")->real, top_ + "/a/b/file");
   EXPECT_EQ(look(table, "/a/b/../link")->real, top_ + "/a/b/file");
   EXPECT_EQ(look(table, "/a/out")->real, top_ + "/far/file");
+  EXPECT_EQ(look(table, "/a/out")->links, std::vector{top_ + "/a"});
+  EXPECT_TRUE(look(table, "/a/b/file")->links.empty());
   EXPECT_TRUE(look(table, "/a")->directory);
   EXPECT_EQ(HostLook(table).look("/", observe::Right::kRead)->real, "/");
   EXPECT_FALSE(look(table, "/a/none"));
@@ -80,6 +82,24 @@ TEST_F(HostLookTest, WhereTheMountsAreNotKnownNothingIsLookedFor) { EXPECT_FALSE
 
 TEST_F(HostLookTest, PointsWithBlanksAreRead) {
   EXPECT_TRUE(HostLook("30 21 0:30 / /mnt/a\\040b rw - nfs4 x rw\n").is_elsewhere("/mnt/a b"));
+}
+
+TEST_F(HostLookTest, CountsTheNamesThatItLeavesOut) {
+  HostLook host(mounts("ext4"));
+  constexpr int kMany = 1500;
+  for (int i = 0; i < kMany; ++i) host.look(top_ + "/a/none" + std::to_string(i), observe::Right::kRead);
+  EXPECT_GE(host.left_out(), 400u);
+  const auto before = host.left_out();
+  EXPECT_FALSE(host.look(top_ + "/a/none" + std::to_string(kMany - 1), observe::Right::kWrite));
+  EXPECT_EQ(host.left_out(), before) << "each name once";
+}
+
+TEST_F(HostLookTest, ReadsWhichInterpreterAScriptNames) {
+  std::ofstream(top_ + "/a/script") << "#! /opt/x/python -u\n";
+  HostLook host(mounts("ext4"));
+  EXPECT_EQ(host.look(top_ + "/a/script", observe::Right::kExecute)->interpreter, "/opt/x/python");
+  EXPECT_EQ(host.look(top_ + "/a/script", observe::Right::kRead)->interpreter, "");
+  EXPECT_EQ(host.look(top_ + "/a/b/file", observe::Right::kExecute)->interpreter, "");
 }
 
 }  // namespace

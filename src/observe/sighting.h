@@ -19,13 +19,17 @@ enum class Family : std::uint8_t { kNone, kPath, kAbstract, kInet };
 struct Sighting {
   filter::Use use{};
   bool changes = false;  // an open that may write
+  bool makes = false;    // an open that makes what is not there
+  bool anew = false;     // refused with EEXIST where it is there
   bool refused = false;  // by the filter; then `number`, `args` and `error` tell
   std::string what;      // absolute path as the guest named it; address of a socket; the process of a signal
   std::string real;      // where a path that is there leads to, in the guest's view
   Family family = Family::kNone;
+  bool datagram = false;  // sent to the address, without a connection
   Presence presence = Presence::kUnknown;
   bool directory = false;  // it is there and is one
-  std::string program;     // that asked: its name, if it could be read
+  bool adrift = false;     // it is not there, and nor is its directory
+  std::string program;     // that asked: the names of the first few, if they could be read
   std::uint32_t number = 0;
   int error = 0;
   std::array<std::uint64_t, 6> args{};

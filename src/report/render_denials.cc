@@ -41,6 +41,26 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/debuginfod",
 });
 
+// A guest chooses names, and could end one with words of ours. Others are our own words, which have blanks.
+std::string shown_detail(const Denial& denial) {
+  constexpr auto kOurs = std::to_array<std::string_view>({"socket", "syscall", "signal", "limit", "more"});
+  const bool ours = std::ranges::find(kOurs, denial.what) != kOurs.end();
+  if (ours && denial.detail.find_first_of("\";") == std::string::npos) return printable(denial.detail);
+  return printable_word(denial.detail);
+}
+
+// "cat, sh" is a list.
+std::string shown_programs(std::string_view list) {
+  std::string out;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(", "), list.size());
+    const std::string_view name = list.substr(0, end);
+    out += (out.empty() ? "" : ", ") + (name == "…" ? std::string(name) : printable_word(name));
+    list.remove_prefix(std::min(end + 2, list.size()));
+  }
+  return out;
+}
+
 std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
 }  // namespace
@@ -55,7 +75,9 @@ bool is_usual(const Denial& denial) {
 std::string denial_summary(const Report& report) {
   const Denial* first = nullptr;
   std::size_t more = 0;
+  bool unlisted = false;
   for (const Denial& denial : report.denials) {
+    unlisted = unlisted || denial.what == "more";
     if (is_usual(denial)) continue;
     if (first == nullptr) {
       first = &denial;
@@ -64,9 +86,9 @@ std::string denial_summary(const Report& report) {
     }
   }
   if (first == nullptr) return {};
-  std::string out = fmt::format("{} {}", printable(first->what), printable(first->detail));
+  std::string out = fmt::format("{} {}", printable(first->what), shown_detail(*first));
   if (!first->allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first->allow));
-  if (more != 0) out += fmt::format("; and {} more", more);
+  if (more != 0) out += fmt::format("; and {}{} more", unlisted ? "at least " : "", more);
   return out;
 }
 
@@ -75,13 +97,13 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
   if (report.denials.empty()) return out + "nothing was denied, as far as it was watched (observe)\n";
   for (const Denial& denial : report.denials) {
     out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
-                       printable(denial.detail));
-    out += paint(
-        fmt::format("  {}{}\n", times(denial.count), denial.program.empty() ? "" : ", by " + printable(denial.program)),
-        Hue::kDim, options.colour);
+                       shown_detail(denial));
+    out += paint(fmt::format("  {}{}\n", times(denial.count),
+                             denial.program.empty() ? "" : ", by " + shown_programs(denial.program)),
+                 Hue::kDim, options.colour);
     if (!denial.allow.empty()) {
-      out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour),
-                         shown_policy_line(denial.allow));
+      out +=
+          fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour), shown_policy_line(denial.allow));
     }
     if (!denial.never.empty()) {
       out += fmt::format("         {} {}\n", paint("never:", Hue::kYellow, options.colour), printable(denial.never));

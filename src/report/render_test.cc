@@ -246,6 +246,32 @@ TEST(Summary, X4_DenialsGetTheSecondLine) {
   EXPECT_THAT(render_summary(report, {}), HasSubstr("\ncloche: denied: syscall ptrace; and 1 more (cloche why "));
 }
 
+TEST(Summary, X4_AGuestCannotWriteItsOwnAdvice) {
+  Report report;
+  report.denials = {{"read", "/etc/hosts; allowed by tier = \"process\"", 1, "a b"}};
+  EXPECT_THAT(render_summary(report, {}),
+              HasSubstr("cloche: denied: read \"/etc/hosts; allowed by tier = \\\"process\\\"\" (cloche why"));
+  EXPECT_THAT(render_denials(report, {}),
+              HasSubstr("\"/etc/hosts; allowed by tier = \\\"process\\\"\"  once, by \"a b\""));
+  report.denials = {{"read", "/home/me/a_b-c.d:@,+=~%", 1}};
+  EXPECT_THAT(render_summary(report, {}), HasSubstr("denied: read /home/me/a_b-c.d:@,+=~% (cloche why"));
+  report.denials = {{"socket", "AF_NETLINK, neither (TCP)", 1}};
+  EXPECT_THAT(render_summary(report, {}), HasSubstr("denied: socket AF_NETLINK, neither (TCP) (cloche why"));
+}
+
+TEST(Summary, X4_ALineOfAPolicyCanBePasted) {
+  Report report;
+  report.denials = {{"read", "x", 1, "", "files.read = [\"/a\\\\b\\\"\xe2\x80\xae\"]", ""}};
+  EXPECT_THAT(render_denials(report, {}), HasSubstr("allow: files.read = [\"/a\\\\b\\\"\\u202e\"]\n"));
+  EXPECT_THAT(render_summary(report, {}), HasSubstr("; allowed by files.read = [\"/a\\\\b\\\"\\u202e\"]"));
+}
+
+TEST(Summary, X4_WhatIsNotListedIsNotCounted) {
+  Report report;
+  report.denials = {{"read", "a", 1}, {"read", "b", 1}, {"more", "attempts", 40}};
+  EXPECT_THAT(render_summary(report, {}), HasSubstr("denied: read a; and at least 1 more"));
+}
+
 TEST(Summary, X8_AKillFromOutsideIsNotCalledACrash) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kSignaled, 0, 9, "", "", ""};

@@ -83,6 +83,20 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_word(std::string_view text) {
+  constexpr std::string_view kPunctuation = "/._:@,+=~%-";
+  const bool plain = !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kPunctuation.contains(c);
+  });
+  if (plain) return std::string(text);
+  std::string out = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
 std::string printable_command(const std::vector<std::string>& argv) {
   std::string out;
   for (const std::string& arg : argv) {

@@ -17,6 +17,9 @@ namespace cloche {
 // \n, \x1b, \u{9b}; a backslash is doubled, so that two different texts never look alike.
 std::string printable(std::string_view text);
 
+// printable(), and in quotes unless it is a plain word: what stands behind it cannot be part of it.
+std::string printable_word(std::string_view text);
+
 // printable() of an argument vector, quoted where a shell would need it.
 std::string printable_command(const std::vector<std::string>& argv);
 

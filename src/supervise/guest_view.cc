@@ -174,10 +174,10 @@ Fd root_of(pid_t pid) {
   return Fd(::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-Seen look(const Fd& root, const std::string& path, Patience patience) {
+Seen look(const Fd& root, const std::string& path, Patience patience, Links links) {
   if (!root.valid()) return {};
   open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
+  how.flags = O_PATH | O_CLOEXEC | (links == Links::kAll ? 0 : O_NOFOLLOW);
   const auto open = [&](std::uint64_t resolve) {
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve;
     return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
@@ -194,13 +194,52 @@ Seen look(const Fd& root, const std::string& path, Patience patience) {
   return {observe::Presence::kThere, read_link(fmt::format("/proc/self/fd/{}", found.get())), directory};
 }
 
+namespace {
+
+// Of a link that is at hand; empty for anything else.
+std::string target_of(const Fd& root, const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED;
+  const Fd found(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = found.valid() ? ::readlinkat(found.get(), "", text.data(), text.size()) : 0;
+  return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+// The path with its first link followed; empty where it has none.
+std::string without_first_link(const Fd& root, const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string start = path.substr(0, end);
+    if (const std::string target = target_of(root, start); !target.empty()) {
+      const std::string rest = end == std::string::npos ? "" : path.substr(end);
+      return observe::absolute(start.substr(0, start.rfind('/')), target + rest);
+    }
+    if (end == std::string::npos) return {};
+  }
+}
+
+}  // namespace
+
+std::string leads_to(const Fd& root, std::string path) {
+  constexpr int kMostLinks = 8;
+  constexpr std::ptrdiff_t kDeepest = 32;
+  std::string out;
+  for (int links = 0; links < kMostLinks && root.valid() && std::ranges::count(path, '/') <= kDeepest; ++links) {
+    path = without_first_link(root, path);
+    if (path.empty()) return out;
+    out = path;
+  }
+  return {};
+}
+
 bool may_know_process(pid_t pid, long target) {
   if (::access(fmt::format("/proc/{}/root/proc/{}", pid, target).c_str(), F_OK) == 0) return true;
   // Numbers rise: one not far above its own may have been a child that is gone.
   constexpr long kNear = 10'000;
   static_assert(kNear >= filter::kOwnNumbers, "of what is left out of the telling nothing could be told");
   if (target < own_number(pid) + kNear) return true;
-  return ::access(fmt::format("/proc/{}", target).c_str(), F_OK) != 0;  // nor is there one outside
+  return !is_process(target);  // nor is there one outside
 }
 
 std::optional<Handle> handle_of(pid_t pid, int descriptor) {
@@ -210,6 +249,8 @@ std::optional<Handle> handle_of(pid_t pid, int descriptor) {
   const std::string_view numbers = line_after(info, "\nNSpid:");
   return Handle{process, std::ranges::count(numbers, '\t') > 1};
 }
+
+bool is_process(long target) { return ::access(fmt::format("/proc/{}", target).c_str(), F_OK) == 0; }
 
 bool descends_from(long target, pid_t ancestor) {
   constexpr int kDeepest = 256;

@@ -52,7 +52,11 @@ struct Seen {
 };
 // kAtHand: never waits for a disk or a server; what is not at hand is unknown.
 enum class Patience : std::uint8_t { kAtHand, kWaits };
-Seen look(const Fd& root, const std::string& absolute_path, Patience patience);
+// kButTheLast: the last name is meant itself, as by those who make and remove names.
+enum class Links : std::uint8_t { kAll, kButTheLast };
+Seen look(const Fd& root, const std::string& absolute_path, Patience patience, Links links);
+// Where the links in a path lead that is not there; empty where there are none, or they are not at hand.
+std::string leads_to(const Fd& root, std::string absolute_path);
 // The root of a process's own tree; nothing if it is gone.
 Fd root_of(pid_t pid);
 // Whether the guest could have meant a process of its own cell: one that is there, or one that may have been.
@@ -63,6 +67,8 @@ struct Handle {
   bool inside = false;  // of a table of processes that is not the engine's own
 };
 std::optional<Handle> handle_of(pid_t pid, int descriptor);
+// Whether there is a process or a thread of that number, as the engine counts.
+bool is_process(long target);
 // Whether `target` descends from `ancestor`; for cells without a table of their own.
 bool descends_from(long target, pid_t ancestor);
 

@@ -17,6 +17,7 @@
 #include "filter/interpret.h"
 #include "observe/explain.h"
 #include "observe/host_look.h"
+#include "plan/landlock.h"
 #include "supervise/guest_view.h"
 
 namespace cloche {
@@ -49,6 +50,13 @@ bool is_copy(const seccomp_notif& told) {
   const auto command = static_cast<int>(told.data.args[1]);
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
 }
+
+// Names that must be free; what is renamed takes the place of another.
+bool must_be_new(const filter::WatchedCall& call, Use use) {
+  return use == Use::kMake && !call.name.starts_with("rename");
+}
+
+bool is_of_names(Use use) { return use == Use::kMake || use == Use::kRemove || use == Use::kBind; }
 
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
 
@@ -187,7 +195,7 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
       return note_process(told, *call);
     case Use::kConnect:
     case Use::kBind:
-      return note_address(told, call->use, {told.data.args[call->path], told.data.args[call->size] & 0xffffffff});
+      return note_address(told, *call, {told.data.args[call->path], told.data.args[call->size] & 0xffffffff});
     case Use::kSend:
       return note_receivers(told, *call);
     default:
@@ -254,6 +262,15 @@ bool Observer::still_there(const seccomp_notif& told) {
   return asked == 0;
 }
 
+void Observer::note_flags(std::uint64_t flags, Sighting& seen) const {
+  // Of a mere place nothing can be read; but where Landlock alone decides, whoever has one gets no further, untold.
+  if (own_table_ && (flags & O_PATH) != 0) seen.use = (flags & O_DIRECTORY) != 0 ? Use::kEnter : Use::kLook;
+  if ((flags & O_PATH) != 0) return;
+  seen.changes = (flags & filter::kOpensToChange) != 0;
+  seen.makes = (flags & O_CREAT) != 0;
+  seen.anew = seen.makes && (flags & O_EXCL) != 0;
+}
+
 void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path,
                          std::int8_t place, Use use) {
   const auto pid = static_cast<pid_t>(told.pid);
@@ -262,13 +279,9 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   if (!name || name->empty()) return;  // of a descriptor, which was judged when it was opened
   Sighting seen;
   seen.use = use;
-  // Of a mere place nothing can be read; but where Landlock alone decides, whoever has one gets no further, untold.
-  if (own_table_ && use == Use::kOpen && call.flags != filter::kNoArgument &&
-      (told.data.args[call.flags] & O_PATH) != 0) {
-    seen.use = (told.data.args[call.flags] & O_DIRECTORY) != 0 ? Use::kEnter : Use::kLook;
-  }
-  seen.changes = call.flags != filter::kNoArgument && (told.data.args[call.flags] & O_PATH) == 0 &&
-                 (told.data.args[call.flags] & filter::kOpensToChange) != 0;
+  seen.anew = must_be_new(call, use);
+  if (call.flags != filter::kNoArgument) note_flags(told.data.args[call.flags], seen);
+  if (call.name == "creat") note_flags(O_CREAT | O_WRONLY | O_TRUNC, seen);
   const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
   if (name->starts_with('/')) {
     seen.what = observe::absolute("/", *name);
@@ -280,13 +293,14 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   if (!is_its_own(seen.what) && still_there(told)) add(std::move(seen), pid);
 }
 
-void Observer::note_address(const seccomp_notif& told, Use use, guest_view::Place place) {
+void Observer::note_address(const seccomp_notif& told, const filter::WatchedCall& call, guest_view::Place place) {
   const auto pid = static_cast<pid_t>(told.pid);
   if (!may_read(pid, place.address)) return;
   auto address = guest_view::read_address(pid, place.address, place.size);
   if (!address || address->family == observe::Family::kNone) return;
   Sighting seen;
-  seen.use = use;
+  seen.use = call.use == Use::kSend ? Use::kConnect : call.use;
+  seen.datagram = call.name.starts_with("send");
   seen.family = address->family;
   seen.what = std::move(address->text);
   if (seen.family == observe::Family::kPath) {
@@ -304,12 +318,13 @@ void Observer::note_receivers(const seccomp_notif& told, const filter::WatchedCa
   const auto places = call.size == filter::kNoArgument
                           ? guest_view::read_receivers(pid, headers)
                           : guest_view::read_receivers(pid, headers, told.data.args[call.size] & 0xffffffff);
-  for (const guest_view::Place& place : places) note_address(told, Use::kConnect, place);
+  for (const guest_view::Place& place : places) note_address(told, call, place);
 }
 
 // Whether the process is one of the cell, as the guest counts.
 bool Observer::reaches(pid_t pid, long target) const {
-  return own_table_ ? guest_view::may_know_process(pid, target) : guest_view::descends_from(target, init_);
+  if (own_table_) return guest_view::may_know_process(pid, target);
+  return guest_view::descends_from(target, init_) || !guest_view::is_process(target);
 }
 
 void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall& call) {
@@ -317,6 +332,8 @@ void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall
   const auto first = static_cast<int>(told.data.args[0]);
   const auto signal = call.signal == filter::kNoArgument ? 0 : static_cast<int>(told.data.args[call.signal]);
   long target = first;
+  // Nothing keeps a guest without a table of its own from having one; to signal by it is another matter.
+  if (call.use == Use::kHandle && !own_table_) return;
   if (call.use == Use::kSignalByHandle) {
     const auto handle = guest_view::handle_of(pid, first);
     if (!handle || (own_table_ ? handle->inside : guest_view::descends_from(handle->process, init_))) return;
@@ -356,21 +373,51 @@ bool Observer::has_room_for(const Sighting& seen) const {
   return known_.size() < kMostSightings && bytes_ + size_of(seen) <= kMostBytes;
 }
 
+void Observer::look_at(Sighting& seen, const std::string& path) const {
+  const auto links = is_of_names(seen.use) ? guest_view::Links::kButTheLast : guest_view::Links::kAll;
+  guest_view::Seen there = guest_view::look(root_, path, patience_for(path), links);
+  seen.presence = there.presence;
+  seen.real = std::move(there.real);
+  seen.directory = there.directory;
+}
+
+void Observer::look_for(Sighting& seen) const {
+  look_at(seen, seen.what);
+  // Only where the guest writes can it have made a link that leads out of what it sees.
+  const bool own = (observe::rights_to(plan_, seen.what) & landlock::kMakeSym) != 0;
+  if (seen.presence != Presence::kThere && own && !is_of_names(seen.use)) {
+    if (const std::string end = guest_view::leads_to(root_, seen.what); !end.empty()) {
+      look_at(seen, end);
+      if (seen.real.empty()) seen.real = end;
+    }
+  }
+  if (seen.presence != Presence::kMissing || !(seen.makes || is_of_names(seen.use))) return;
+  const std::string& named = seen.real.empty() ? seen.what : seen.real;
+  const std::string folder = named.substr(0, std::max<std::size_t>(named.rfind('/'), 1));
+  const auto around = guest_view::look(root_, folder, patience_for(folder), guest_view::Links::kAll);
+  seen.adrift = around.presence == Presence::kMissing;
+}
+
+const std::string& Observer::name_of(pid_t pid) {
+  if (program_.first != pid) program_ = {pid, guest_view::program_of(pid)};
+  return program_.second;
+}
+
 void Observer::add(Sighting seen, pid_t pid) {
   std::string key = seen.refused ? key_of(seen)
-                                 : fmt::format("{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
+                                 : fmt::format("{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
+                                               seen.makes ? 'm' : '-', seen.anew ? 'n' : '-', seen.datagram ? 'd' : '-',
                                                static_cast<int>(seen.family), seen.what);
   if (const auto found = known_.find(key); found != known_.end()) {
-    ++sightings_[found->second].count;
+    Sighting& known = sightings_[found->second];
+    ++known.count;
+    if (!known.program.ends_with("…")) observe::add_programs(known.program, name_of(pid));
     return;
   }
   if (granted_.contains(key)) return;
   // Tier 0 has the host's own tree, in which we see more than the guest does: how long we take must not tell it.
   if (!seen.refused && own_table_ && seen.what.starts_with('/')) {
-    guest_view::Seen there = guest_view::look(root_, seen.what, patience_for(seen.what));
-    seen.presence = there.presence;
-    seen.real = std::move(there.real);
-    seen.directory = there.directory;
+    look_for(seen);
   }
   // Of its own network; replies go to names that the kernel chose. Nothing is read for what is forgotten anyway.
   if (seen.use == Use::kConnect && seen.family == observe::Family::kAbstract && own_table_ &&
@@ -392,8 +439,7 @@ void Observer::add(Sighting seen, pid_t pid) {
     return;
   }
   bytes_ += size_of(seen);
-  if (program_.first != pid) program_ = {pid, guest_view::program_of(pid)};
-  seen.program = program_.second;
+  observe::add_programs(seen.program, name_of(pid));
   seen.count = 1;
   known_.emplace(std::move(key), sightings_.size());
   sightings_.push_back(std::move(seen));

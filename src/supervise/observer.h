@@ -64,8 +64,9 @@ class Observer {
   void note(const seccomp_notif& told, const filter::WatchedCall* call, int error);
   void note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path, std::int8_t place,
                  filter::Use use);
+  void note_flags(std::uint64_t flags, observe::Sighting& seen) const;
   void note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call);
-  void note_address(const seccomp_notif& told, filter::Use use, guest_view::Place place);
+  void note_address(const seccomp_notif& told, const filter::WatchedCall& call, guest_view::Place place);
   void note_receivers(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_process(const seccomp_notif& told, const filter::WatchedCall& call);
   bool reaches(pid_t pid, long target) const;
@@ -74,6 +75,9 @@ class Observer {
   guest_view::Patience patience_for(const std::string& path) const;
   bool has_room_for(const observe::Sighting& sighting) const;
   std::string key_of(const observe::Sighting& sighting) const;
+  const std::string& name_of(pid_t pid);
+  void look_at(observe::Sighting& sighting, const std::string& path) const;
+  void look_for(observe::Sighting& sighting) const;
   void add(observe::Sighting sighting, pid_t pid);
 
   Fd notifier_;
@@ -98,7 +102,7 @@ class Observer {
   std::uint64_t all_open_ = 0;
   guest_view::OpenFiles open_files_;
   AbstractNames abstract_names_;
-  std::pair<pid_t, std::string> program_{-1, {}};  // of the last one who did something worth keeping
+  std::pair<pid_t, std::string> program_{-1, {}};  // of the last one whose name was asked for
   std::map<pid_t, std::set<std::uint64_t>> read_;  // pieces of their memory that were read
   std::size_t pieces_ = 0;
   Poller::Watch watch_;

@@ -71,6 +71,9 @@ void Run::explain_denials() {
     } else {
       deny_by_limit("limits.files", "as many open as allowed", observer_->all_open());
     }
+    if (host && host->left_out() != 0) {
+      report_.denials.push_back({"more", "names that were not looked for on the host", host->left_out()});
+    }
     if (observer_->forgotten() != 0) {
       report_.denials.push_back({"more", "the guest did more different things than are kept", observer_->forgotten()});
     }

@@ -116,8 +116,9 @@ void Run::settle_outcome() {
                            : fmt::format("the guest failed with its {} of disk used up", to_text(plan_.limits.disk)));
   }
   if (!cause_set_ && ending.bad && counted.forks_refused > 0) {
-    settle(OutcomeKind::kPids, fmt::format("the guest failed after {} forks were refused at {} processes",
-                                           counted.forks_refused, plan_.limits.pids));
+    settle(OutcomeKind::kPids,
+           fmt::format("the guest failed after {} {} refused at {} processes", counted.forks_refused,
+                       counted.forks_refused == 1 ? "fork was" : "forks were", plan_.limits.pids));
   }
   for (const OutputPump* pump : {out_pump_.get(), err_pump_.get()}) {
     if (cause_set_ || pump == nullptr || pump->lost() == 0) continue;

@@ -1,0 +1,191 @@
+#include "observe/explain_path.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "observe/advice.h"
+#include "plan/landlock.h"
+
+namespace cloche::observe {
+namespace {
+
+namespace ll = landlock;
+using filter::Use;
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+// What of a path is needed, and how a person would say it.
+struct Need {
+  Right right{};
+  std::uint64_t rights = 0;
+  const char* word = "";
+};
+
+Need need_of(const Sighting& s) {
+  switch (s.use) {
+    case Use::kOpen:
+      if (s.changes) return {Right::kWrite, ll::kWriteFile, "write"};
+      return {Right::kRead, s.directory ? ll::kReadDir : ll::kReadFile, "read"};
+    case Use::kMake:
+    case Use::kBind:
+      return {Right::kWrite, ll::kMakeReg, "write"};
+    case Use::kChange:
+    case Use::kMark:
+      return {Right::kWrite, ll::kWriteFile, "write"};
+    case Use::kRemove:
+      return {Right::kWrite, ll::kRemoveFile, "write"};
+    case Use::kExecute:
+      return {Right::kExecute, ll::kExecute, "exec"};
+    default:
+      return {Right::kRead, 0, "read"};  // to look at it takes no right but that it is there
+  }
+}
+
+bool suffices(std::uint64_t rights, const Need& need) { return (rights & need.rights) == need.rights; }
+
+bool covers(const std::string& folder, const std::string& path) {
+  return path == folder || folder == "/" ||
+         (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+// Names are made and removed in a directory, whatever they stand for.
+bool is_of_folder(const Sighting& s) { return s.use == Use::kMake || s.use == Use::kRemove || s.use == Use::kBind; }
+
+// A file that is there is judged by where it really is, and a link of the guest's own by where it leads.
+const std::string& place_of(const Sighting& s) { return s.real.empty() ? s.what : s.real; }
+
+// A part of the host's own tree: what is not there is not there outside either.
+bool is_the_hosts(const Plan& plan, const std::string& path) {
+  return std::ranges::any_of(plan.grants, [&](const std::string& grant) { return covers(grant, path); }) ||
+         std::ranges::any_of(plan.workspaces, [&](const Workspace& w) { return covers(w.path, path); });
+}
+
+// Of the system's own trees each cell has the host's. Its /etc is another one, but for these.
+bool is_the_systems(const std::string& path) {
+  constexpr auto kTrees = std::to_array<const char*>(
+      {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/ssl/certs"});
+  return std::ranges::any_of(kTrees, [&](const char* tree) { return covers(tree, path); });
+}
+
+// Whether the guest sees a link of the host that lies in this directory, so that it leads the guest on.
+bool sees_links_in(const Plan& plan, const std::string& folder, const std::string& asked) {
+  if (plan.tier == Tier::kProcess || is_the_hosts(plan, folder)) return true;
+  return is_the_systems(folder == "/" ? asked : folder);
+}
+
+// What is granted by itself is mounted by itself, and nobody inside removes or replaces a mount.
+bool is_a_mount(const Plan& plan, const std::string& path) {
+  if (plan.tier == Tier::kProcess) return false;
+  return std::ranges::find(plan.grants, path) != plan.grants.end() ||
+         std::ranges::find(plan.workspaces, path, &Workspace::path) != plan.workspaces.end();
+}
+
+bool is_held_back(const Sighting& s, const Plan& plan, const Need& need) {
+  const std::string& named = place_of(s);
+  if (!is_of_folder(s)) return !suffices(rights_to(plan, named), need);
+  const bool stuck = s.presence == Presence::kThere && is_a_mount(plan, named);
+  return stuck || !suffices(rights_to(plan, folder_of(named)), need);
+}
+
+bool makes(const Sighting& s) { return s.makes || s.use == Use::kMake || s.use == Use::kBind; }
+
+// Where the guest writes and the policy executes nothing. Files that the host has there are told apart.
+bool is_the_guests_program(const Sighting& s, const Plan& plan, bool on_the_host) {
+  const std::string& named = place_of(s);
+  const bool writable = (rights_to(plan, named) & ll::kMakeReg) != 0;
+  if (s.use != Use::kExecute || !writable) return false;
+  if (s.presence == Presence::kThere) return !on_the_host || !is_the_hosts(plan, named);
+  return plan.tier == Tier::kProcess && on_the_host && !is_the_hosts(plan, named);
+}
+
+// What is asked for on the host: the thing itself, or the directory in which it is made or removed.
+std::optional<HostPath> find_outside(const Sighting& s, Right right, const HostLook& look) {
+  auto found = look(place_of(s), right);
+  // Its answer is that it is there already, whatever the policy says.
+  if (found && s.anew && s.presence == Presence::kUnknown) return std::nullopt;
+  if ((found && is_of_folder(s)) || (!found && makes(s))) return look(folder_of(place_of(s)), right);
+  return found;
+}
+
+// Where files of the host are granted, there are no unix sockets.
+Advice advise_bound() {
+  return {{}, "sockets in files of the host are never in reach of a guest; bind it in /tmp or /work"};
+}
+
+Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+  // The host's /proc has another "self".
+  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, found.allowed);
+  if (s.use == Use::kBind) return advise_bound();
+  if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
+    return advise_mounted(advise_path(found.real, need.right, found.allowed));
+  }
+  Linked linked{found.real, {}, suffices(rights_to(plan, found.real), need)};
+  for (const std::string& folder : found.links) {
+    if (!sees_links_in(plan, folder, place_of(s))) linked.folders.push_back(folder);
+  }
+  if (linked.folders.empty()) return advise_path(found.real, need.right, found.allowed);
+  return advise_linked(linked, need.right, found.allowed);
+}
+
+}  // namespace
+
+Denial denial_of(std::string what, std::string detail, const Sighting& s, const Advice& advice) {
+  return {std::move(what), std::move(detail), s.count, s.program, advice.allow, advice.never};
+}
+
+std::uint64_t rights_to(const Plan& plan, const std::string& path) {
+  std::uint64_t rights = 0;
+  std::size_t longest = 0;
+  for (const Reach& reach : plan.reach) {
+    if (!covers(reach.path, path)) continue;
+    // Landlock adds up what every directory on the way gives; but of mounts the one that is nearest decides.
+    const bool nearer = plan.tier != Tier::kProcess && reach.path.size() > longest;
+    rights = nearer ? reach.rights : rights | reach.rights;
+    longest = std::max(longest, reach.path.size());
+  }
+  return rights;
+}
+
+bool is_granted(const Sighting& s, const Plan& plan) {
+  if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
+  // A script takes its interpreter, too; those of the system have one of the system's.
+  if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
+  return !is_held_back(s, plan, need_of(s));
+}
+
+std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
+  const Need need = need_of(s);
+  // Landlock judges contents.
+  if (s.use == Use::kMark && plan.tier == Tier::kProcess) return std::nullopt;
+  if (s.presence == Presence::kThere && (s.anew || (s.use == Use::kExecute && s.directory))) return std::nullopt;
+  // What is not there may be held back all the same: outside of the cell there may be something of that name. But what
+  // is made in a directory that is there is the cell's own.
+  const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
+  if (!hidden && !is_held_back(s, plan, need)) return std::nullopt;
+  const auto found = find_outside(s, need.right, look);
+  if (is_the_guests_program(s, plan, found.has_value())) {
+    return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));
+  }
+  if (!found) return std::nullopt;  // nothing is there, outside either
+  // A name whose links could not be followed in the cell, or that the guest made or removed itself.
+  const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
+  if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
+  return denial_of(need.word, s.what, s, advice_for(s, plan, need, *found));
+}
+
+std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, const HostLook& look) {
+  if (s.use != Use::kExecute || !s.what.starts_with('/')) return std::nullopt;
+  const auto script = look(place_of(s), Right::kExecute);
+  if (!script || !script->interpreter.starts_with('/')) return std::nullopt;
+  Sighting needed = s;
+  needed.what = absolute("/", script->interpreter);
+  needed.real.clear();
+  needed.presence = Presence::kUnknown;
+  return explain_path(needed, plan, look);
+}
+
+}  // namespace cloche::observe

@@ -1,0 +1,17 @@
+// Which of the attempts on files the policy stopped.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "observe/advice.h"
+#include "observe/explain.h"
+
+namespace cloche::observe {
+
+Denial denial_of(std::string what, std::string detail, const Sighting& s, const Advice& advice);
+std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look);
+// The kernel opens the interpreter of a script by itself, and nobody tells of it.
+std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, const HostLook& look);
+
+}  // namespace cloche::observe

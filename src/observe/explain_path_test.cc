@@ -1,0 +1,294 @@
+#include "observe/explain.h"
+
+#include <gtest/gtest.h>
+
+#include "observe/test_support.h"
+
+namespace cloche::observe {
+namespace {
+
+TEST(Explain, X4_AReadOfWhatTheCellDoesNotShow) {
+  const auto denials = explained(path(Use::kOpen, "/home/me/.ssh/id"), Host().has("/home/me/.ssh/id"));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0], (Denial{"read", "/home/me/.ssh/id", 2, "prog", "files.read = [\"/home/me/.ssh/id\"]", ""}));
+}
+
+TEST(Explain, X4_WhatIsNowhereWasNotDenied) {
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/none"), Host()).empty());
+  EXPECT_TRUE(explained(path(Use::kExecute, "/usr/bin/none"), Host()).empty());
+}
+
+TEST(Explain, X4_WhatIsGrantedWasNotDenied) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/out/x").has("/usr/bin/ls");
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/data/x", Presence::kThere), host).empty());
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/data/x", Presence::kUnknown), host).empty());
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/out/x", Presence::kThere, true), host).empty());
+  EXPECT_TRUE(explained(path(Use::kMake, "/home/me/out/new"), host).empty());
+  EXPECT_TRUE(explained(path(Use::kExecute, "/usr/bin/ls", Presence::kThere), host).empty());
+}
+
+TEST(Explain, X4_AWriteToWhatIsReadOnly) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
+  auto denials = explained(path(Use::kOpen, "/home/me/data/x", Presence::kThere, true), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].what, "write");
+  EXPECT_EQ(denials[0].allow, "files.write = [\"/home/me/data/x\"]");
+  denials = explained(path(Use::kMake, "/home/me/data/new"), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].detail, "/home/me/data/new");
+  EXPECT_EQ(denials[0].allow, "files.write = [\"/home/me/data\"]") << "a new file needs its directory";
+}
+
+TEST(Explain, X4_AFileOfTheHostInAPlaceThatTheCellHasOfItsOwn) {
+  const auto denials = explained(path(Use::kOpen, "/work/input.csv"), Host().has("/work/input.csv"));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/work/input.csv\"]");
+}
+
+TEST(Explain, X4_ALinkOutOfAGrantIsNamedByItsTarget) {
+  const Host host = Host().has("/home/me/data/link", "/home/me/other/file");
+  const auto denials = explained(path(Use::kOpen, "/home/me/data/link"), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].detail, "/home/me/data/link");
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/home/me/other/file\"]");
+}
+
+TEST(Explain, X4_ALinkThatTheGuestDoesNotSeeIsNoLine) {
+  const Host host = Host().has("/home/me/link", "/home/me/other/file");
+  const auto denials = explained(path(Use::kOpen, "/home/me/link"), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "");
+  EXPECT_NE(denials[0].never.find("files.read = [\"/home/me/other/file\"]"), std::string::npos) << denials[0].never;
+}
+
+TEST(Explain, X4_ALinkIsGrantedWithItsDirectory) {
+  const Host host = Host()
+                        .has("/opt/x/link", "/opt/x/real/f")
+                        .has("/opt/x/away", "/srv/y/f")
+                        .has("/opt/x/usr", "/usr/lib/f")
+                        .has("/opt/x/tool", "/srv/y/tool");
+  const auto line = [&](Use use, const char* what, bool changes = false) {
+    const auto denials = explained(path(use, what, Presence::kMissing, changes), host);
+    return denials.size() == 1 ? denials[0].allow + denials[0].never : "?";
+  };
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/link"), "files.read = [\"/opt/x\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/link", true), "files.write = [\"/opt/x\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/away"), "files.read = [\"/opt/x\", \"/srv/y/f\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/usr"), "files.read = [\"/opt/x\"]") << "the rest is there";
+  EXPECT_EQ(line(Use::kExecute, "/opt/x/tool"), "files.exec = [\"/opt/x\", \"/srv/y/tool\"]");
+  EXPECT_EQ(line(Use::kOpen, "/opt/x/away", true),
+            "it takes files.read = [\"/opt/x\"] for the symbolic link and files.write = [\"/srv/y/f\"]");
+}
+
+TEST(Explain, X4_LinksInPlacesThatTheCellHasOfItsOwn) {
+  Plan plan = sample();
+  plan.reach.push_back({"/etc", landlock::kRead});
+  plan.reach.push_back({"/tmp", landlock::kReadWrite});
+  const Host host =
+      Host().has("/etc/os-release", "/usr/lib/os-release").has("/tmp/D/link", "/tmp/D/f").has("/etc/o/l", "/usr/l");
+  auto denials = explained(path(Use::kOpen, "/etc/os-release"), host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "") << "of an /etc of the cell's own no link is seen";
+  EXPECT_EQ(denials[0].never, "it is a symbolic link to \"/usr/lib/os-release\", which is in the cell: use that name");
+  denials = explained(path(Use::kOpen, "/tmp/D/link"), host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/tmp/D\"]");
+  denials = explained(path(Use::kOpen, "/etc/o/l"), host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/etc/o\"]");
+  plan.tier = Tier::kProcess;
+  denials = explained(path(Use::kOpen, "/tmp/D/link", Presence::kUnknown), host, plan);
+  EXPECT_TRUE(denials.empty()) << "it has the host's";
+}
+
+TEST(Explain, X4_RemovalAndRenamingNeedTheDirectory) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
+  for (const Use use : {Use::kRemove, Use::kMake}) {
+    const auto denials = explained(path(use, "/home/me/data/x", Presence::kThere), host);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "files.write = [\"/home/me/data\"]");
+  }
+}
+
+TEST(Explain, X4_TheNearestMountDecides) {
+  Plan plan = sample();
+  plan.reach.push_back({"/work/in", landlock::kRead});
+  const Host host = Host().has("/work/in/x");
+  EXPECT_EQ(explained(path(Use::kOpen, "/work/in/x", Presence::kThere, true), host, plan).size(), 1u);
+  plan.tier = Tier::kProcess;  // Landlock adds up
+  EXPECT_TRUE(explained(path(Use::kOpen, "/work/in/x", Presence::kThere, true), host, plan).empty());
+}
+
+TEST(Explain, X4_WhatTheGuestMadeOrRemovedItselfWasNotDenied) {
+  Plan plan = sample();
+  plan.grants = {"/home/me/out"};
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/out/n"), Host().has("/home/me/out/n"), plan).empty());
+  plan.grants.clear();
+  plan.workspaces = {{"/home/me/out", "w", false, {}}};
+  EXPECT_TRUE(explained(path(Use::kOpen, "/home/me/out/n"), Host().has("/home/me/out/n"), plan).empty());
+}
+
+TEST(Explain, X4_ExecOfWhatMayOnlyBeRead) {
+  const Host host = Host().has("/home/me/data/tool");
+  const auto denials = explained(path(Use::kExecute, "/home/me/data/tool", Presence::kThere), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].what, "exec");
+  EXPECT_EQ(denials[0].allow, "files.exec = [\"/home/me/data/tool\"]");
+}
+
+TEST(Explain, X4_ExecOfWhatTheGuestMadeItself) {
+  Plan plan = sample();
+  plan.reach.push_back({"/dev/shm", landlock::kReadWrite});
+  plan.workspaces = {{"/home/me/out", "w", false, {}}};
+  for (const char* made : {"/work/x", "/home/me/out/x"}) {
+    const auto denials = explained(path(Use::kExecute, made, Presence::kThere), Host(), plan);
+    ASSERT_EQ(denials.size(), 1u) << made;
+    EXPECT_EQ(denials[0], (Denial{"exec", made, 2, "prog", "files.exec_writable = true", ""}));
+  }
+  const auto shared = explained(path(Use::kExecute, "/dev/shm/x", Presence::kThere), Host(), plan);
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_EQ(shared[0].allow, "") << "which is never executable";
+  EXPECT_TRUE(explained(path(Use::kExecute, "/work/x"), Host(), plan).empty()) << "it is not there";
+  EXPECT_TRUE(explained(path(Use::kExecute, "/work/x", Presence::kUnknown), Host(), plan).empty());
+  Sighting folder = path(Use::kExecute, "/work", Presence::kThere);
+  folder.directory = true;
+  EXPECT_TRUE(explained(folder, Host(), plan).empty()) << "no policy makes a program of a directory";
+}
+
+TEST(Explain, X4_ChangesOfWhatTheCellsOwnPlacesDoNotShow) {
+  const Host host = Host().has("/work/D/a").has("/work/D", {}, true, true).has("/work/b").has("/work", {}, true, true);
+  const auto line = [&](Sighting s) {
+    const auto denials = explained(s, host);
+    return denials.empty() ? std::string() : denials[0].allow;
+  };
+  Sighting s = path(Use::kOpen, "/work/D/a", Presence::kMissing, true);
+  EXPECT_EQ(line(s), "files.write = [\"/work/D/a\"]") << "opened to be changed";
+  s.makes = true;
+  EXPECT_EQ(line(s), "") << "made anew in a directory of its own";
+  s.adrift = true;
+  EXPECT_EQ(line(s), "files.write = [\"/work/D/a\"]") << "it has no such directory";
+  s.what = "/work/D/new";
+  EXPECT_EQ(line(s), "files.write = [\"/work/D\"]");
+  s = path(Use::kMake, "/work/D/new");
+  EXPECT_EQ(line(s), "");
+  s.adrift = true;
+  EXPECT_EQ(line(s), "files.write = [\"/work/D\"]");
+  EXPECT_EQ(line(path(Use::kRemove, "/work/D/a")), "files.write = [\"/work/D\"]");
+  EXPECT_EQ(line(path(Use::kChange, "/work/D/a")), "files.write = [\"/work/D/a\"]");
+  EXPECT_EQ(line(path(Use::kMark, "/work/D/a")), "files.write = [\"/work/D/a\"]");
+  EXPECT_EQ(explained(path(Use::kRemove, "/work/b"), host).size(), 1u) << "though nobody grants all of /work";
+  EXPECT_TRUE(explained(path(Use::kRemove, "/work/none"), host).empty());
+  EXPECT_TRUE(explained(path(Use::kRemove, "/home/me/data/none"), host).empty()) << "nowhere";
+}
+
+TEST(Explain, X4_AGrantOfOneFileCannotBeRemoved) {
+  Plan plan = sample();
+  plan.grants = {"/work/D/a"};
+  plan.reach.push_back({"/work/D/a", landlock::kRead});
+  const Host host = Host().has("/work/D/a").has("/work/D", {}, true, true);
+  for (const Use use : {Use::kRemove, Use::kMake}) {
+    const auto denials = explained(path(use, "/work/D/a", Presence::kThere), host, plan);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "");
+    EXPECT_NE(denials[0].never.find("files.write = [\"/work/D\"]"), std::string::npos) << denials[0].never;
+    EXPECT_FALSE(is_granted(path(use, "/work/D/a", Presence::kThere), plan));
+  }
+}
+
+TEST(Explain, X4_WhatIsThereAlreadyIsNotDeniedToBeMade) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
+  for (const Presence presence : {Presence::kThere, Presence::kUnknown}) {
+    for (const Use use : {Use::kMake, Use::kOpen}) {
+      Sighting s = path(use, "/home/me/data/x", presence, use == Use::kOpen);
+      s.makes = s.changes;
+      s.anew = true;
+      EXPECT_TRUE(explained(s, host).empty());
+    }
+  }
+  Sighting s = path(Use::kMake, "/home/me/data/new");
+  s.anew = true;
+  EXPECT_EQ(explained(s, host).size(), 1u);
+}
+
+TEST(Explain, X4_LandlockJudgesNoModes) {
+  const Host host = Host().has("/home/me/data/x");
+  Plan plan = sample();
+  EXPECT_EQ(explained(path(Use::kMark, "/home/me/data/x", Presence::kThere), host, plan).size(), 1u);
+  plan.tier = Tier::kProcess;
+  EXPECT_TRUE(explained(path(Use::kMark, "/home/me/data/x", Presence::kUnknown), host, plan).empty());
+  EXPECT_EQ(explained(path(Use::kChange, "/home/me/data/x", Presence::kUnknown), host, plan).size(), 1u);
+}
+
+TEST(Explain, X4_ALinkOfTheGuestsOwnIsJudgedByWhereItLeads) {
+  Sighting s = path(Use::kOpen, "/work/l");
+  s.real = "/root/x";
+  const auto denials = explained(s, Host().has("/root/x"));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].detail, "/work/l");
+  EXPECT_EQ(denials[0].allow, "files.read = [\"/root/x\"]");
+}
+
+TEST(Explain, X4_NothingAllowsWhatThePolicyNeverGrants) {
+  auto denials = explained(path(Use::kOpen, "/usr/bin/x", Presence::kThere, true), Host().has("/usr/bin/x"));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "");
+  EXPECT_NE(denials[0].never.find("never writable"), std::string::npos);
+  denials = explained(path(Use::kOpen, "/proc/self/mounts"), Host().has("/proc/self/mounts", "/proc/77/mounts"));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_NE(denials[0].never.find("/proc/self/mounts"), std::string::npos) << denials[0].never;
+}
+
+TEST(Explain, X4_NorWhatTheUserMayNotDoEither) {
+  const auto denials = explained(path(Use::kOpen, "/etc/shadow"), Host().has("/etc/shadow", {}, false));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "");
+  EXPECT_NE(denials[0].never.find("outside of a cell either"), std::string::npos);
+}
+
+TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
+  const std::string name = "/home/me/\"]\nnet.allow = [\"evil:1";
+  const auto denials = explained(path(Use::kOpen, name), Host().has(name));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "") << "no policy can name it";
+  EXPECT_NE(denials[0].never, "");
+  const std::string plain = "/home/me/\"] ' \\";
+  EXPECT_EQ(explained(path(Use::kOpen, plain), Host().has(plain)).at(0).allow,
+            "files.read = [\"/home/me/\\\"] ' \\\\\"]");
+}
+
+TEST(Explain, X4_ASecondLineForTheSamePathIsToldToo) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
+  Sighting write = path(Use::kOpen, "/home/me/data/x", Presence::kThere, true);
+  Sighting change = path(Use::kChange, "/home/me/data/x", Presence::kThere);
+  change.program = "other";
+  const Sighting removal = path(Use::kRemove, "/home/me/data/x", Presence::kThere);
+  const auto denials = explain({write, change, removal}, sample(), host.look());
+  ASSERT_EQ(denials.size(), 2u);
+  EXPECT_EQ(denials[0].allow, "files.write = [\"/home/me/data\"]");
+  EXPECT_EQ(denials[1].allow, "files.write = [\"/home/me/data/x\"]");
+  EXPECT_EQ(denials[1].count, 4u);
+  EXPECT_EQ(denials[1].program, "prog, other");
+}
+
+TEST(Explain, X4_TheInterpreterOfAScript) {
+  Host host;
+  host.has("/home/me/data/script", {}, true, false, false, "/home/me/bin/python");
+  host.has("/home/me/bin/python").has("/usr/bin/env");
+  Plan plan = sample();
+  plan.grants.push_back("/opt/x");
+  plan.reach.push_back({"/opt/x", landlock::kReadExec});
+  host.has("/opt/x/script", {}, true, false, false, "/home/me/bin/python");
+  host.has("/opt/x/usual", {}, true, false, false, "/usr/bin/env");
+  const Sighting granted = path(Use::kExecute, "/opt/x/script", Presence::kThere);
+  EXPECT_FALSE(is_granted(granted, plan)) << "or nobody would ask";
+  auto denials = explained(granted, host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0],
+            (Denial{"exec", "/home/me/bin/python", 2, "prog", "files.exec = [\"/home/me/bin/python\"]", ""}));
+  EXPECT_TRUE(explained(path(Use::kExecute, "/opt/x/usual", Presence::kThere), host, plan).empty());
+  denials = explained(path(Use::kExecute, "/home/me/data/script", Presence::kThere), host, plan);
+  EXPECT_EQ(denials.size(), 2u) << "the script and its interpreter";
+}
+
+}  // namespace
+}  // namespace cloche::observe

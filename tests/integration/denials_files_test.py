@@ -1,0 +1,203 @@
+"""X4: denials of files: none is left out, none is made up, and the line that is told is the one that helps."""
+import os
+import shutil
+import tempfile
+
+from cell import output_of
+from denials_case import KINDS, DenialCase
+
+
+class Programs(DenialCase):
+    def test_X4_one_that_the_guest_made(self):
+        tree = os.path.join(self.place, "tree")
+        os.mkdir(tree)
+        for kind, options in KINDS.items():
+            places = ["/tmp", "/work", tree] if kind != "process" else ["$PWD", "$TMPDIR"]
+            options = [*options, "--workspace", tree, "--cwd", "/work"] if kind == "native" else options
+            for place in places:
+                if kind == "bwrap" and place == tree:
+                    continue  # has no workspaces
+                with self.subTest(kind, place=place):
+                    body = f"cp /usr/bin/true {place}/x; chmod 755 {place}/x; echo {place}/x; {place}/x"
+                    done, report = self.run_report(*options, "--", "sh", "-c", body)
+                    self.assertEqual(done.returncode, 126, done.stderr)
+                    denial = self.denial(report, "exec", output_of(report).strip())
+                    self.assertEqual(denial["allow"], "files.exec_writable = true")
+                    done, _ = self.run_report(*options, "--set", "files.exec_writable=true", "--", "sh", "-c", body)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_X4_the_interpreter_of_a_script(self):
+        for name in ("bin", "scripts"):
+            os.mkdir(os.path.join(self.place, name))
+        shell = os.path.join(self.place, "bin", "shell")
+        shutil.copy("/bin/sh", shell)
+        script = self.file("scripts/s", f"#!{shell}\necho ran\n")
+        os.chmod(script, 0o755)
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                options = [*options, "--exec", os.path.dirname(script)]
+                done, report = self.run_report(*options, "--", "sh", "-c", script)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(self.denial(report, "exec", shell)["allow"], f'files.exec = ["{shell}"]')
+                done, report = self.run_report(*options, "--exec", shell, "--", "sh", "-c", script)
+                self.assertEqual((done.returncode, output_of(report)), (0, "ran\n"), done.stderr)
+                self.assertEqual([d for d in report["denials"] if d["what"] == "exec"], [])
+
+
+class Successes(DenialCase):
+    PROCESS = KINDS["process"]
+
+    def told(self, report, *kinds):
+        return [(d["what"], d["detail"]) for d in report["denials"] if d["what"] in kinds]
+
+    def test_X4_addresses_and_ports_behind_a_gateway(self):
+        body = """
+for family, at in ((socket.AF_INET, ("127.0.0.1", 80)), (socket.AF_INET6, ("::", 81)), (socket.AF_INET, ("192.0.2.1", 8080))):
+    attempt(lambda: socket.socket(family).bind(at))
+"""
+        _, report = self.python("--allow-net", "api.example.org:443", body=body)
+        self.assertEqual(output_of(report), "ok\nok\nok\n")
+        self.assertEqual(self.told(report, "bind"), [])
+
+    def test_X4_modes_and_times_are_not_landlocks(self):
+        if os.geteuid() == 0:
+            mine = self.file("mine", "")
+            os.chmod(self.place, 0o777)
+            os.chmod(mine, 0o666)
+        else:
+            mine = self.data
+        body = f"""
+for f in (lambda: os.chmod({mine!r}, 0o644), lambda: os.utime({mine!r}), lambda: os.chown({mine!r}, -1, -1)): attempt(f)
+"""
+        _, report = self.python(*self.PROCESS, body=body)
+        if os.geteuid() != 0:
+            self.assertEqual(output_of(report), "ok\nok\nok\n")
+        self.assertEqual(self.told(report, "write"), [])
+        body = f"attempt(lambda: os.truncate({self.data!r}, 0))"
+        _, report = self.python(*self.PROCESS, body=body)
+        self.denial(report, "write", self.data)
+
+    def test_X4_processes_that_are_not_there_and_handles_that_can_be_had(self):
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+            nobody = int(file.read()) - 1
+        body = f"attempt(lambda: os.kill({nobody}, 15))\nattempt(lambda: os.pidfd_open({os.getpid()}))"
+        _, report = self.python(*self.PROCESS, body=body)
+        self.assertEqual(output_of(report), "3\nok\n")
+        self.assertEqual(self.told(report, "signal"), [])
+
+    def test_X4_what_is_there_already(self):
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                body = f"""
+attempt(lambda: os.open({self.data!r}, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+attempt(lambda: os.mkdir({self.place!r}))
+attempt(lambda: os.mkdir("/usr/bin"))
+"""
+                _, report = self.python(*options, "--read", self.place, body=body)
+                self.assertEqual(output_of(report), "17\n17\n17\n")
+                self.assertEqual(self.told(report, "write"), [])
+
+    def test_X4_a_file_that_is_granted_is_made_empty(self):
+        os.chmod(self.data, 0o666)
+        body = f"print(ctypes.CDLL(None).creat({self.data!r}.encode(), 0o644) > 0)"
+        _, report = self.python("--write", self.data, body=body)
+        self.assertEqual((output_of(report), self.told(report, "write")), ("True\n", []))
+
+
+class OwnPlaces(DenialCase):
+    """Of /tmp a cell has its own, and does not show what the host has there."""
+    def setUp(self):
+        super().setUp()
+        holder = tempfile.TemporaryDirectory(prefix="cloche-denials-", dir="/tmp")
+        self.addCleanup(holder.cleanup)
+        self.top = os.path.join(holder.name, "D")
+        os.mkdir(self.top)
+        os.chmod(holder.name, 0o755)
+        os.chmod(self.top, 0o777)
+        self.name = os.path.join(self.top, "a")
+        self.reset()
+
+    def reset(self):
+        for name in os.listdir(self.top):
+            path = os.path.join(self.top, name)
+            os.rmdir(path) if os.path.isdir(path) else os.remove(path)
+        with open(self.name, "w", encoding="ascii") as file:
+            file.write("x")
+        os.chmod(self.name, 0o666)
+
+    def test_X4_changes_and_the_line_that_allows_them(self):
+        bodies = {
+            self.name: [f"echo x > {self.name}", f"echo x >> {self.name}", f"rm {self.name}", f"mv {self.name} {self.top}/b"],
+            f"{self.top}/n": [f"mkdir {self.top}/n", f"echo x > {self.top}/n"],
+        }
+        for detail, commands in bodies.items():
+            for command in commands:
+                with self.subTest(command):
+                    self.reset()
+                    done, report = self.run_report("--", "sh", "-c", command)
+                    self.assertNotEqual(done.returncode, 0)
+                    denial = self.denial(report, "write", detail)
+                    done, report = self.run_report("--policy", self.policy(denial["allow"]), "--", "sh", "-c", command)
+                    self.assertEqual(done.returncode, 0, (denial, done.stderr))
+                    self.assertEqual([d for d in report["denials"] if d["what"] == "write"], [])
+
+    def test_X4_what_is_the_cells_own_is_not_called_denied(self):
+        name = os.path.basename(os.path.dirname(self.top))
+        body = f"mkdir /tmp/{name}; mkdir {self.top}; echo x > {self.name}; rm {self.name}; touch {self.name}; mv {self.name} {self.top}/b"
+        done, report = self.run_report("--", "sh", "-c", body)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([d for d in report["denials"] if d["what"] == "write"], [])
+
+    def test_X4_a_file_that_is_granted_by_itself_stays(self):
+        for command in (f"rm {self.name}", f"mv {self.name} /tmp/b", f"mv /work/x {self.name}"):
+            with self.subTest(command):
+                done, report = self.run_report("--read", self.name, "--", "sh", "-c", f"echo > /work/x; {command}")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(f'files.write = ["{self.top}"]', self.denial(report, "write", self.name)["never"])
+
+    def test_X4_by_a_link_of_the_guests_own(self):
+        for command in (f"ln -s {self.data} /tmp/l; cat /tmp/l", f"ln -s {self.place} /tmp/l; cat /tmp/l/data"):
+            with self.subTest(command):
+                done, report = self.run_report("--", "sh", "-c", command)
+                self.assertEqual(done.returncode, 1)
+                reads = [d["allow"] for d in report["denials"] if d["what"] == "read"]
+                self.assertEqual(reads, [f'files.read = ["{self.data}"]'])
+        done, report = self.run_report("--", "sh", "-c", "ln -s /usr/bin/true /tmp/t; rm /tmp/t; ln -s /usr/bin/env /tmp/t; echo > /tmp/t")
+        self.assertEqual([d["detail"] for d in report["denials"] if d["what"] == "write"], ["/tmp/t"])
+
+
+class Links(DenialCase):
+    def allowed(self, path):
+        _, report = self.run_report("--", "cat", path)
+        denial = self.denial(report, "read", path)
+        done, report = self.run_report("--policy", self.policy(denial["allow"]), "--", "cat", path)
+        self.assertEqual((done.returncode, output_of(report)), (0, "forty-two\n"), (denial, done.stderr))
+
+    def test_X4_one_with_its_target_beside_it(self):
+        os.mkdir(os.path.join(self.place, "real"))
+        self.file("real/f", "forty-two\n")
+        os.symlink("real/f", os.path.join(self.place, "link"))
+        self.allowed(os.path.join(self.place, "link"))
+
+    def test_X4_one_that_leads_elsewhere(self):
+        for name in ("x", "y"):
+            os.mkdir(os.path.join(self.place, name))
+        self.file("y/f", "forty-two\n")
+        os.symlink(os.path.join(self.place, "y/f"), os.path.join(self.place, "x/link"))
+        self.allowed(os.path.join(self.place, "x/link"))
+
+    def test_X4_one_in_a_temporary_directory(self):
+        with tempfile.TemporaryDirectory(prefix="cloche-denials-", dir="/tmp") as top:
+            os.chmod(top, 0o755)
+            os.symlink(self.data, os.path.join(top, "link"))
+            self.allowed(os.path.join(top, "link"))
+
+    def test_X4_one_of_the_system(self):
+        if not os.path.islink("/etc/os-release"):
+            self.skipTest("fact missing: /etc/os-release is no symbolic link")
+        _, report = self.run_report("--", "cat", "/etc/os-release")
+        denial = self.denial(report, "read", "/etc/os-release")
+        self.assertEqual(denial["allow"], "")
+        real = os.path.realpath("/etc/os-release")
+        self.assertIn(f'"{real}"', denial["never"])
+        self.assertEqual(self.run_report("--", "cat", real)[0].returncode, 0)
