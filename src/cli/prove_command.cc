@@ -110,7 +110,7 @@ Result<Asked> read(const Parsed& parsed) {
                                                     : "auto";
   CLOCHE_TRY_ASSIGN(out.colour, choose_colour(when, STDOUT_FILENO));
   if (parsed.has("--html")) {
-    CLOCHE_TRY_ASSIGN(ReportFile file, ReportFile::prepare(parsed.value("--html")));
+    CLOCHE_TRY_ASSIGN(ReportFile file, ReportFile::prepare(parsed.value("--html"), "--html"));
     out.html.emplace(std::move(file));
   }
   return out;

@@ -14,7 +14,6 @@
 namespace cloche::cli {
 namespace {
 
-constexpr const char* kStep = "--report";
 constexpr const char* kHint = "name a file in a directory that you may write to";
 
 mode_t allowed_mode() {
@@ -30,33 +29,33 @@ std::string ReportFile::temporary() const { return fmt::format(".{}.{}", name_.s
 Result<Fd> ReportFile::open_temporary() const {
   const std::string name = temporary();
   Fd file(::openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.valid()) return fail_errno(errno, kStep, fmt::format("{} cannot be written", shown_text(path_)), kHint);
+  if (!file.valid()) return fail_errno(errno, option_, fmt::format("{} cannot be written", shown_text(path_)), kHint);
   return file;
 }
 
-Result<ReportFile> ReportFile::prepare(const std::string& path) {
+Result<ReportFile> ReportFile::prepare(const std::string& path, const char* option) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (name.empty() || name == "." || name == "..") {
-    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} is not the name of a file", shown_text(path)), kHint);
+    return fail(ErrorCode::kInvalidInput, option, fmt::format("{} is not the name of a file", shown_text(path)), kHint);
   }
   Fd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) {
-    return fail_errno(errno, kStep, fmt::format("the directory of {} cannot be opened", shown_text(path)), kHint);
+    return fail_errno(errno, option, fmt::format("the directory of {} cannot be opened", shown_text(path)), kHint);
   }
   struct stat info {};
   // Renaming over it would replace a device or a link such as /dev/stdout itself.
   if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode)) {
-    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} exists and is not a regular file", shown_text(path)),
+    return fail(ErrorCode::kInvalidInput, option, fmt::format("{} exists and is not a regular file", shown_text(path)),
                 "name a new file; --json writes the report to standard output");
   }
-  ReportFile report(std::move(directory), std::move(name), path);
+  ReportFile report(std::move(directory), std::move(name), path, option);
   CLOCHE_TRY(report.open_temporary());
   // Not kept until the end: it would stay behind when we are killed. Where it cannot be removed, it would be in the way
   // of the report, and the guest would have run for nothing.
   if (::unlinkat(report.directory_.get(), report.temporary().c_str(), 0) != 0) {
-    return fail_errno(errno, kStep, fmt::format("{} cannot be removed again", shown_text(report.temporary())), kHint);
+    return fail_errno(errno, option, fmt::format("{} cannot be removed again", shown_text(report.temporary())), kHint);
   }
   return report;
 }
@@ -66,7 +65,7 @@ Status ReportFile::write(std::string_view text) const { return write_as(text, al
 Status ReportFile::replace(std::string_view text) const {
   struct stat old {};
   if (::fstatat(directory_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode)) {
-    return fail(ErrorCode::kInvalidInput, kStep, fmt::format("{} is no regular file any more", shown_text(path_)),
+    return fail(ErrorCode::kInvalidInput, option_, fmt::format("{} is no regular file any more", shown_text(path_)),
                 kHint);
   }
   return write_as(text, old.st_mode & 0777, &old);
@@ -82,7 +81,7 @@ Status ReportFile::write_as(std::string_view text, mode_t mode, const struct sta
   if (written) return {};
   const int error = errno;
   ::unlinkat(directory_.get(), name.c_str(), 0);
-  return fail_errno(error, kStep, fmt::format("{} could not be written", shown_text(path_)), kHint);
+  return fail_errno(error, option_, fmt::format("{} could not be written", shown_text(path_)), kHint);
 }
 
 }  // namespace cloche::cli

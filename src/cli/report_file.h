@@ -14,14 +14,14 @@ namespace cloche::cli {
 
 class ReportFile {
  public:
-  static Result<ReportFile> prepare(const std::string& path);
+  static Result<ReportFile> prepare(const std::string& path, const char* option = "--report");
   Status write(std::string_view text) const;
   // The same in place of a file that is there: with its owner and mode.
   Status replace(std::string_view text) const;
 
  private:
-  ReportFile(Fd directory, std::string name, std::string path)
-      : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)) {}
+  ReportFile(Fd directory, std::string name, std::string path, const char* option)
+      : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)), option_(option) {}
   Result<Fd> open_temporary() const;
   Status write_as(std::string_view text, mode_t mode, const struct stat* owner) const;
   std::string temporary() const;
@@ -29,6 +29,7 @@ class ReportFile {
   Fd directory_;  // held, so that the report lands where the check was made
   std::string name_;
   std::string path_;
+  const char* option_;  // that named it
 };
 
 }  // namespace cloche::cli

@@ -68,7 +68,8 @@ Verdict worst_of(const Count& count) {
 
 std::string summary_of(const Count& count) {
   std::string out;
-  for (const Verdict verdict : {Verdict::kBreached, Verdict::kNotTried, Verdict::kHeld, Verdict::kNotPromised}) {
+  for (const Verdict verdict :
+       {Verdict::kBreached, Verdict::kNotTried, Verdict::kHeld, Verdict::kNotPromised, Verdict::kLeftOut}) {
     if (count[at(verdict)] == 0) continue;
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count[at(verdict)], words_of(verdict));
   }

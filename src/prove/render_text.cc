@@ -15,7 +15,7 @@ constexpr std::size_t kNameWidth = 26;
 constexpr std::size_t kMostLines = 4;
 
 std::string_view mark_of(Verdict verdict) {
-  constexpr std::string_view kMarks[] = {"✓", "✗", "?", "–", " "};
+  constexpr std::string_view kMarks[] = {"✓", "✗", "?", "–", "·"};
   return kMarks[static_cast<std::size_t>(verdict)];
 }
 
@@ -123,7 +123,6 @@ std::string render(const Proof& proof, Extent extent, Colour colour) {
   const Count all = proof.count();
   std::string legend;
   for (const Verdict verdict : kVerdicts) {
-    if (verdict == Verdict::kLeftOut) continue;
     legend += fmt::format("{} {} {}   ", page.painted(mark_of(verdict), verdict),
                           all[static_cast<std::size_t>(verdict)], words_of(verdict));
   }

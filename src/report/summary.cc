@@ -71,8 +71,9 @@ std::string advice(const Report& report) {
   const Outcome& outcome = report.outcome;
   if (!outcome.hint.empty()) return printable(outcome.hint);
   if (outcome.kind == OutcomeKind::kSignaled && outcome.signal == SIGKILL) {
-    // No limit of ours did it, or the outcome would say so.
-    return "something outside cloche killed it, often the host running out of memory: see the kernel's log";
+    // No limit of ours did it, or the outcome would say so. Who else did cannot be seen.
+    return "no limit of cloche's did it: it killed itself, or something outside did, often the host running out of memory: "
+           "see the kernel's log";
   }
   return std::string(info(outcome.kind).hint);
 }

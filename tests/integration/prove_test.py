@@ -290,6 +290,12 @@ class Policies(ProveCase):
         seen = self.outcomes(text + ('' if CGROUPS else '\nmode = "best-effort"'), "set-*-file", "orphans")
         self.assertEqual(seen, dict.fromkeys(("set-uid-file", "set-gid-file", "orphans"), ("held", "")))
 
+    def test_the_sums_add_up(self):
+        policy = self.path("policy.toml", 'version = 1\nextends = "untrusted"\n[limits]\nmode = "best-effort"\n')
+        done = self.prove("--policy", policy, "--only", "leave-grant", "--only", "read-ssh", "--summary")
+        self.assertIn("1 held", done.stdout)
+        self.assertRegex(done.stdout.splitlines()[-1], r"1 left out .* 2 attacks")
+
     def test_a_policy_that_is_refused_here_says_why_and_nothing_is_tried(self):
         for text, why in (('version = 1\nextends = "untrusted"\ntier = "microvm"\n', b"microvm"), ("nonsense", b"TOML")):
             done = self.cloche("prove", "--json", "--policy", self.path("policy.toml", text), "--only", "read-ssh")
@@ -386,6 +392,7 @@ class Honest(ProveCase):
             done = self.prove(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
             self.assertTrue(done.stderr.startswith("cloche: "), done.stderr)
+            self.assertNotIn("--report", done.stderr)
 
 
 class NothingStays(ProveCase):
