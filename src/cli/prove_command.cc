@@ -74,7 +74,7 @@ struct Asked {
   prove::Words against;
   std::optional<std::string> policy;
   prove::Granted granted{};  // by it
-  std::size_t jobs = 0;  // 0: as many as processors
+  std::size_t jobs = 0;      // 0: as many as processors
   std::optional<ReportFile> html;
   Colour colour = Colour::kNever;
 };
@@ -213,7 +213,8 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
     }
     plan.columns.push_back({prove::Kind::kPolicy, "policy", parsed.value("--policy")});
     proof.notes.emplace_back(
-        "attacks that need a grant of their own, or use one of the policy's, are left out; limits are narrowed where an attack is about them");
+        "attacks that need a grant of their own, or use one of the policy's, are left out; limits are narrowed where "
+        "an attack is about them");
   } else {
     CLOCHE_TRY_ASSIGN(prove::Columns columns,
                       prove::columns_for(doctor, parsed.value("--tier"), parsed.value("--backend")));
