@@ -47,15 +47,16 @@ int main(int argc, char** argv) {
     int (*attempt)(void);
   } ways[] = {
 #if defined(__x86_64__)
-      {"int80", "getpid by int 0x80", by_int80},
-      {"int80", "open by int 0x80", open_by_int80},
-      {"x32", "getpid by an x32 number", by_x32},
-      {"x32", "ioctl by an x32 number", by_x32_ioctl},
+    {"int80", "getpid by int 0x80", by_int80},
+    {"int80", "open by int 0x80", open_by_int80},
+    {"x32", "getpid by an x32 number", by_x32},
+    {"x32", "ioctl by an x32 number", by_x32_ioctl},
 #endif
-      {"obsolete", "sysfs", obsolete_sysfs},
-      {"obsolete", "modify_ldt", obsolete_ldt},
-      {"obsolete", "personality(READ_IMPLIES_EXEC)", odd_personality},
-      {"obsolete", "migrate_pages", odd_get_mempolicy}};
+    {"obsolete", "sysfs", obsolete_sysfs},
+    {"obsolete", "modify_ldt", obsolete_ldt},
+    {"obsolete", "personality(READ_IMPLIES_EXEC)", odd_personality},
+    {"obsolete", "migrate_pages", odd_get_mempolicy}
+  };
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     if (!chosen(ways[i].choice)) continue;
     int status = in_child(ways[i].attempt);

@@ -8,7 +8,9 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
+#include <memory>
 #include <optional>
 
 #include "base/name_pattern.h"
@@ -72,7 +74,7 @@ struct Asked {
   prove::Words against;
   std::optional<std::string> policy;
   prove::Granted granted{};  // by it
-  std::size_t jobs = 0;  // 0: as many as processors
+  std::size_t jobs = 0;      // 0: as many as processors
   std::optional<ReportFile> html;
   Colour colour = Colour::kNever;
 };
@@ -162,7 +164,11 @@ prove::Words homes_of(const Environment& env) {
     if (path.starts_with('/') && std::ranges::find(out, path) == out.end()) out.push_back(path);
   };
   if (const auto home = env.find("HOME"); home != env.end()) add(home->second);
-  if (const passwd* entry = ::getpwuid(::geteuid()); entry != nullptr) add(entry->pw_dir);
+  // getpwuid would load the host's modules, which a program without a loader cannot.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> users(std::fopen("/etc/passwd", "re"), std::fclose);
+  while (const passwd* entry = users ? ::fgetpwent(users.get()) : nullptr) {
+    if (entry->pw_uid == ::geteuid()) add(entry->pw_dir);
+  }
   for (const std::string& home : prove::Words(out)) {
     std::array<char, PATH_MAX> path{};
     if (::realpath(home.c_str(), path.data()) != nullptr) add(path.data());
@@ -207,7 +213,8 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
     }
     plan.columns.push_back({prove::Kind::kPolicy, "policy", parsed.value("--policy")});
     proof.notes.emplace_back(
-        "attacks that need a grant of their own, or use one of the policy's, are left out; limits are narrowed where an attack is about them");
+        "attacks that need a grant of their own, or use one of the policy's, are left out; limits are narrowed where "
+        "an attack is about them");
   } else {
     CLOCHE_TRY_ASSIGN(prove::Columns columns,
                       prove::columns_for(doctor, parsed.value("--tier"), parsed.value("--backend")));

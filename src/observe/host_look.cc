@@ -124,9 +124,8 @@ bool HostLook::lies_elsewhere(const std::string& path) const {
 
 bool HostLook::reaches_elsewhere(const std::string& path) const {
   const std::string below = path.ends_with('/') ? path : path + "/";
-  return lies_elsewhere(path) || std::ranges::any_of(elsewhere_, [&](const std::string& point) {
-           return point.starts_with(below);
-         });
+  return lies_elsewhere(path) ||
+         std::ranges::any_of(elsewhere_, [&](const std::string& point) { return point.starts_with(below); });
 }
 
 // Component by component. Opened as a mere place, a directory that waits to be mounted is not mounted.

@@ -43,8 +43,8 @@ std::optional<HomeGrant> home_grant(const std::string& key, const std::string& g
   return std::nullopt;
 }
 
-// "." is met by a grant of all, "any" by whatever is granted in there. A grant inside of what the attack is about counts
-// as well: the user's keys have other names than the bait's.
+// "." is met by a grant of all, "any" by whatever is granted in there. A grant inside of what the attack is about
+// counts as well: the user's keys have other names than the bait's.
 bool is_about(const std::string& area, const HomeGrant& grant) {
   if (grant.below.empty() || area == "any") return true;
   return area != "." && (is_in(area, grant.below) || is_in(grant.below, area));

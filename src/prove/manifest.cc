@@ -81,9 +81,9 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
     return true;
   }
   if (value.empty()) return false;
-  const std::pair<std::string_view, Words*> lists[] = {
-      {"args", &attack.args},       {"options", &attack.options}, {"bait", &attack.bait},
-      {"reads", &attack.reads},     {"changes", &attack.changes}, {"not-with", &attack.not_with}};
+  const std::pair<std::string_view, Words*> lists[] = {{"args", &attack.args},       {"options", &attack.options},
+                                                       {"bait", &attack.bait},       {"reads", &attack.reads},
+                                                       {"changes", &attack.changes}, {"not-with", &attack.not_with}};
   const std::pair<std::string_view, std::optional<Words>*> others[] = {{"process-args", &attack.process_args},
                                                                        {"way-out-args", &attack.way_out_args},
                                                                        {"beside", &attack.beside},

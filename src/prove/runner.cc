@@ -193,8 +193,8 @@ class Runner {
   Status begin(std::size_t i) {
     const Job job = queue_.front();
     queue_.pop_front();
-    Attempt& attempt = attempts_[i].emplace(
-        Attempt{.job = job, .word = new_word(), .began = Clock::now(), .other = {}, .main = {}});
+    Attempt& attempt =
+        attempts_[i].emplace(Attempt{.job = job, .word = new_word(), .began = Clock::now(), .other = {}, .main = {}});
     const Attack& attack = rows_[job.row].attack;
     if (attack.beside) {
       CLOCHE_TRY_ASSIGN(attempt.other, start(attempt, slots_[i], slots_[i].beside(), *attack.beside));

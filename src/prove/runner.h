@@ -20,10 +20,10 @@ struct Plan {
   std::string cloche;  // this very program
   std::vector<Column> columns;
   Caller caller;
-  Words against;  // the command in front of the program
-  Words policy;   // options that choose the user's own policy
+  Words against;    // the command in front of the program
+  Words policy;     // options that choose the user's own policy
   Granted granted;  // by that policy
-  Words limits;   // options where this host cannot enforce limits
+  Words limits;     // options where this host cannot enforce limits
   std::size_t jobs = 1;
   Environment env;                                           // ours
   std::function<void(const Row&, std::size_t column)> tell;  // one more is known

@@ -72,7 +72,8 @@ std::string advice(const Report& report) {
   if (!outcome.hint.empty()) return printable(outcome.hint);
   if (outcome.kind == OutcomeKind::kSignaled && outcome.signal == SIGKILL) {
     // No limit of ours did it, or the outcome would say so. Who else did cannot be seen.
-    return "no limit of cloche's did it: it killed itself, or something outside did, often the host running out of memory: "
+    return "no limit of cloche's did it: it killed itself, or something outside did, often the host running out of "
+           "memory: "
            "see the kernel's log";
   }
   return std::string(info(outcome.kind).hint);

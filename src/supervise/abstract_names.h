@@ -1,5 +1,5 @@
-// AbstractNames: which abstract unix sockets there are in a guest's network. A guest chooses how often that is asked and
-// how long the kernel's list is; how much of the engine's time it takes is not its to choose.
+// AbstractNames: which abstract unix sockets there are in a guest's network. A guest chooses how often that is asked
+// and how long the kernel's list is; how much of the engine's time it takes is not its to choose.
 #pragma once
 
 #include <sys/types.h>
