@@ -68,6 +68,7 @@ def configurations(tree):
             "copy": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "copy"],
             "disk": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "overlay",
                      "--workspace-scratch", "disk"],
+            "watched": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "copy", "--workspace-scratch", "disk"],
             "terminal": [*grant, "--tty"],
             "gateway": [*grant, "--allow-net", "api.example.org:443"],
             "socket": ["--socket", f"{tree}/socket", "--", "/bin/sh", "-c", SHELL_GUEST],
