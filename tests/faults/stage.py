@@ -151,6 +151,7 @@ def normal(text):
         line = ROOM.sub("ROOM", line)
         line = re.sub(r"/bindfile\w{6}(//deleted)?", "/bindfileNAME", line)  # bwrap's, whose name may stay behind
         line = re.sub(r"\b1[89]\d{8}\b", "UID", line)  # given by process
+        line = re.sub(r"/runs/[a-z0-9]+/", "/runs/RUN/", line)
         out.append(line)
     return out
 
