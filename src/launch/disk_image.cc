@@ -27,8 +27,9 @@ constexpr std::array kMakers = {"/usr/sbin/mke2fs", "/sbin/mke2fs"};
 constexpr std::uint64_t kBlock = 4096;
 constexpr std::uint64_t kBlocksInGroup = 8 * kBlock;
 constexpr std::uint64_t kInodesInBlock = kBlock / 256;
-constexpr std::uint64_t kOwnInodes = 11;  // that ext4 has for itself
-constexpr int kLoopTries = 16;            // others look for a free one, too
+constexpr std::uint64_t kOwnInodes = 11;     // that ext4 has for itself
+constexpr std::uint64_t kLeftToOthers = 20;  // of what is free, the twentieth part
+constexpr int kLoopTries = 16;               // others look for a free one, too
 
 // No journal: what is in it outlives no crash. Named one by one, so that no setting of the host changes them.
 constexpr const char* kFeatures =
@@ -63,18 +64,27 @@ Shape shape_of(const DiskSize& wanted) {
   return {data + own + groups * 4, std::max(inodes / step, std::uint64_t{1}) * step};
 }
 
+std::unexpected<Error> no_room(std::uint64_t size, int error) {
+  return std::unexpected(Error{ErrorCode::kRefused, kStep, error,
+                               fmt::format("the disk has no room for what limits.disk allows ({} bytes)", size),
+                               "lower it with --disk, or make room"});
+}
+
 Result<Fd> make_file(const DiskSize& wanted, const Shape& shape) {
   Fd file(::open(wanted.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file.valid()) return broken(errno, fmt::format("no file without a name can be made in '{}'", wanted.folder));
-  const auto size = static_cast<off_t>(shape.blocks * kBlock);
-  if (::fallocate(file.get(), 0, 0, size) != 0) {
+  const std::uint64_t size = shape.blocks * kBlock;
+  // Asked before: the kernel would take all that there is, from everybody, before it says that it is not enough.
+  struct statfs fs{};
+  if (::fstatfs(file.get(), &fs) != 0) return broken(errno, "the disk cannot be asked for its room");
+  const std::uint64_t free = fs.f_bavail * static_cast<std::uint64_t>(fs.f_bsize);
+  if (size > free - free / kLeftToOthers) return no_room(size, ENOSPC);
+  if (::fallocate(file.get(), 0, 0, static_cast<off_t>(size)) != 0) {
     const int error = errno;
-    if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
-      return std::unexpected(Error{ErrorCode::kRefused, kStep, error,
-                                   fmt::format("the disk has no room for what limits.disk allows ({} bytes)", size),
-                                   "lower it with --disk, or make room"});
+    if (error == ENOSPC || error == EFBIG || error == EDQUOT) return no_room(size, error);
+    if (error != EOPNOTSUPP || ::ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
+      return broken(errno, "the file cannot grow");
     }
-    if (error != EOPNOTSUPP || ::ftruncate(file.get(), size) != 0) return broken(errno, "the file cannot grow");
   }
   return file;
 }

@@ -10,6 +10,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 from cell import CLOCHE, LIMITS, TIMEOUT, output_of
@@ -34,6 +35,27 @@ def wait_until(check):
         if time.monotonic() > deadline:
             raise AssertionError("it did not happen in time")
         time.sleep(0.02)
+
+
+class FreeRoom:
+    """Looks all the time how much is free, and keeps the least."""
+
+    def __init__(self, folder):
+        self.folder, self.least, self.over = folder, 1 << 63, False
+        self.thread = threading.Thread(target=self.look)
+
+    def look(self):
+        while not self.over:
+            self.least = min(self.least, os.statvfs(self.folder).f_bavail)
+            time.sleep(0.001)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over = True
+        self.thread.join()
 
 
 class OnDisk(WorkspaceCase):
@@ -141,11 +163,14 @@ for place in ("/tmp", "/work", "/home/guest", "/dev/shm"):
     def test_N8_more_than_the_disk_has_is_refused(self):
         if not self.has_own_disk("overlay"):
             return  # there is no room to be kept
-        free = os.statvfs(self.folder)
-        done, report = self.disk("overlay", "--disk", str(free.f_bavail * free.f_frsize // (1 << 30) + 64) + "G", "--inodes", "1000000", "--", "true")
+        before = os.statvfs(self.folder)
+        wanted = str(before.f_bavail * before.f_frsize // (1 << 30) + 64) + "G"
+        with FreeRoom(self.folder) as room:
+            done, report = self.disk("overlay", "--disk", wanted, "--inodes", "1000000", "--", "true")
         self.assertEqual((done.returncode, report["outcome"]["kind"]), (126, "refused"), done.stderr)
         self.assertIn("limits.disk", report["outcome"]["message"])
         self.assertEqual(self.places(), [])
+        self.assertGreater(room.least, before.f_bavail // 2, "others would have had no room meanwhile")
 
     def test_N8_what_a_copy_takes_does_not_count(self):
         with open(self.tree + "/large", "wb") as file:
