@@ -1,13 +1,11 @@
 #include "supervise/abstract_names.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "base/fd.h"
+#include "supervise/guest_view.h"
 
 namespace cloche {
 namespace {
@@ -15,18 +13,7 @@ namespace {
 constexpr std::size_t kMost = 256 * 1024;  // some thousand sockets; beyond that one is taken for not there
 constexpr int kShare = 10;                 // of the engine's time: one part in so many
 
-std::string read_list(pid_t pid) {
-  const Fd file(::open(fmt::format("/proc/{}/net/unix", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::string out(file.valid() ? kMost : 0, '\0');
-  std::size_t used = 0;
-  while (used < out.size()) {
-    const ssize_t got = ::read(file.get(), out.data() + used, out.size() - used);
-    if (got <= 0) break;
-    used += static_cast<std::size_t>(got);
-  }
-  out.resize(used);
-  return out;
-}
+std::string read_list(pid_t pid) { return guest_view::read_start(fmt::format("/proc/{}/net/unix", pid), kMost); }
 
 // A line has seven words, and behind them the name.
 std::string_view name_in(std::string_view line) {

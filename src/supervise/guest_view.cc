@@ -65,20 +65,6 @@ Address unix_address(const sockaddr_storage& address, std::size_t size) {
   return {observe::Family::kPath, std::string(local.sun_path, ::strnlen(local.sun_path, length))};
 }
 
-// A file of the kernel's, as far as there is room for it.
-std::string read_start(const std::string& path, std::size_t room) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string out(file.valid() ? room : 0, '\0');
-  std::size_t used = 0;
-  while (used < out.size()) {
-    const ssize_t got = ::read(file.get(), out.data() + used, out.size() - used);
-    if (got <= 0) break;
-    used += static_cast<std::size_t>(got);
-  }
-  out.resize(used);
-  return out;
-}
-
 // The rest of the line that begins so.
 std::string_view line_after(std::string_view text, std::string_view beginning) {
   const std::size_t at = text.find(beginning);
@@ -95,6 +81,19 @@ long own_number(pid_t pid) {
 }
 
 }  // namespace
+
+std::string read_start(const std::string& path, std::size_t room) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string out(file.valid() ? room : 0, '\0');
+  std::size_t used = 0;
+  while (used < out.size()) {
+    const ssize_t got = ::read(file.get(), out.data() + used, out.size() - used);
+    if (got <= 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  out.resize(used);
+  return out;
+}
 
 std::optional<std::string> read_name(pid_t pid, std::uint64_t address) {
   std::string out;

@@ -43,6 +43,8 @@ class OpenFiles {
   pid_t pid_ = -1;
   Fd directory_;
 };
+// A file of the kernel's, as far as there is room for it.
+std::string read_start(const std::string& path, std::size_t room);
 std::string program_of(pid_t pid);  // the file's name, or empty
 
 struct Seen {
