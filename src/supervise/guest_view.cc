@@ -181,16 +181,24 @@ Seen look(const Fd& root, const std::string& path, Patience patience, Links link
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve;
     return Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
   };
-  Fd found = open(RESOLVE_CACHED);
-  // Not by way of a link, which may lead to where it is not known how long an answer takes.
-  if (!found.valid() && errno == EAGAIN && patience == Patience::kWaits) found = open(RESOLVE_NO_SYMLINKS);
+  // Most names lead through no link, and are then what they say: where they end need not be asked.
+  Fd found = open(RESOLVE_CACHED | RESOLVE_NO_SYMLINKS);
+  bool straight = found.valid();
+  if (!straight && errno == ELOOP) {
+    found = open(RESOLVE_CACHED);
+  } else if (!straight && errno == EAGAIN && patience == Patience::kWaits) {
+    // Not by way of a link, which may lead to where it is not known how long an answer takes.
+    found = open(RESOLVE_NO_SYMLINKS);
+    straight = found.valid();
+  }
   if (!found.valid()) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
   }
   struct stat st {};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
-  return {observe::Presence::kThere, read_link(fmt::format("/proc/self/fd/{}", found.get())), directory};
+  std::string real = straight ? path : read_link(fmt::format("/proc/self/fd/{}", found.get()));
+  return {observe::Presence::kThere, std::move(real), directory};
 }
 
 namespace {
