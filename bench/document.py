@@ -13,7 +13,7 @@ def table(head, rows):
 
 
 def timed(row):
-    return [f"{row['median_ms']:.2f}", f"{row['p25_ms']:.2f}", f"{row['p95_ms']:.2f}", f"{row['ratio']:.2f}"]
+    return ["" if row[key] is None else f"{row[key]:.2f}" for key in ("median_ms", "p25_ms", "p95_ms", "ratio")]
 
 
 def facts(results):

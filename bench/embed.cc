@@ -3,7 +3,7 @@
 // MICROSECONDS" for each run alone and "rate WAY PROGRAM RUNS_PER_SECOND" for each burst of 64 runs, 8 at a time; at
 // the end "cells WAY PROGRAM COLD,BLANK,PARKED": where they came from. A PROGRAM that begins with "grant:" is granted
 // for execution; the others are below /usr, where a cell finds them anyhow. The way "release" is the part of "parked"
-// from the moment in which the cell is let go, by the report.
+// from the moment in which the cell is let go, by the report; "reused" is a rate alone, of BARE with --reuse.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,8 +58,9 @@ struct Origins {
 struct Row {
   std::string way;
   std::string program;
-  std::function<bool()> run;
+  std::function<bool()> run;  // once; nothing where there is a rate alone
   std::shared_ptr<Origins> origins;
+  std::function<double()> burst = {};  // runs per second of a program that counts by itself
 };
 
 bool spawn_and_reap(std::vector<std::string> words) {
@@ -79,6 +80,17 @@ bool run_in_cell(cloche::Runtime& runtime, const cloche::PolicyHandle& policy, c
   if (!result.ok()) std::fprintf(stderr, "bench_embed: %s: %s\n", result.outcome.c_str(), result.message.c_str());
   origins.count(result.report);
   return result.ok();
+}
+
+// What a bare launcher says of its own runs; 0 where it says nothing.
+double rate_of_reused(const std::string& bare, const std::string& path) {
+  const std::string command =
+      bare + " --reuse " + std::to_string(kAtOnce * kRunsOfEach) + " " + std::to_string(kAtOnce) + " " + path;
+  double rate = 0;
+  FILE* out = ::popen(command.c_str(), "r");
+  if (out == nullptr) return 0;
+  if (std::fscanf(out, "rate %lf", &rate) != 1) rate = 0;
+  return ::pclose(out) == 0 ? rate : 0;
 }
 
 struct Way {
@@ -120,6 +132,7 @@ bool add_rows(std::vector<Row>& rows, const std::vector<Way>& ways, const std::s
   // It grants nothing.
   if (bare != "-" && !granted) {
     rows.push_back({"bare", word, [bare, path] { return spawn_and_reap({bare, path}); }, nullptr});
+    rows.push_back({"reused", word, {}, nullptr, [bare, path] { return rate_of_reused(bare, path); }});
   }
   for (const Way& way : ways) {
     auto origins = std::make_shared<Origins>();
@@ -133,6 +146,7 @@ bool add_rows(std::vector<Row>& rows, const std::vector<Way>& ways, const std::s
 }
 
 bool measure_latency(const Row& row) {
+  if (!row.run) return true;
   const auto start = Clock::now();
   const bool fine = row.run();
   const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
@@ -144,7 +158,9 @@ bool measure_latency(const Row& row) {
   return fine;
 }
 
-bool measure_rate(const Row& row) {
+// Runs per second, 8 at a time; 0 if one failed.
+double burst_of(const Row& row) {
+  if (row.burst) return row.burst();
   std::vector<char> fine(kAtOnce, 1);
   const auto start = Clock::now();
   {
@@ -156,10 +172,14 @@ bool measure_rate(const Row& row) {
     }
   }
   const double took = std::chrono::duration<double>(Clock::now() - start).count();
-  const bool all = std::ranges::all_of(fine, [](char one) { return one != 0; });
-  if (all) std::printf("rate %s %s %.1f\n", row.way.c_str(), row.program.c_str(), kAtOnce * kRunsOfEach / took);
+  return std::ranges::all_of(fine, [](char one) { return one != 0; }) ? kAtOnce * kRunsOfEach / took : 0;
+}
+
+bool measure_rate(const Row& row) {
+  const double rate = burst_of(row);
+  if (rate > 0) std::printf("rate %s %s %.1f\n", row.way.c_str(), row.program.c_str(), rate);
   std::this_thread::sleep_for(kSettleAfterBurst);
-  return all;
+  return rate > 0;
 }
 
 }  // namespace
@@ -180,7 +200,7 @@ int main(int argc, char** argv) {
   }
   // A policy gets parked cells when it was used twice; the first runs are not measured.
   for (const Row& row : rows) {
-    for (int i = 0; i < 3 && !interrupt.seen(); ++i) {
+    for (int i = 0; i < 3 && row.run && !interrupt.seen(); ++i) {
       if (!row.run()) return 1;
       std::this_thread::sleep_for(kSettle);
     }

@@ -22,7 +22,7 @@ BESIDE = "cloche-bench-nothing"
 LEAST_AVAILABLE_KIB = 4 * 1024 * 1024
 KERNEL_FIELDS = ("Slab", "KernelStack", "PageTables", "Percpu")
 CELLS = (100, 1000)
-WAYS = ("posix_spawn", "bare", "cold", "blank", "parked", "release")
+WAYS = ("posix_spawn", "bare", "reused", "cold", "blank", "parked", "release")
 
 
 def below_usr(folder, nothing):
@@ -61,16 +61,18 @@ def embed(programs, folder, rounds):
         for way in WAYS:
             if (guest, way) not in samples:
                 continue
-            figures = summary(samples[guest, way]["latency"])
+            alone = samples[guest, way].get("latency")  # what counts its runs by itself has none
+            figures = summary(alone) if alone else {}
             bursts = samples[guest, way].get("rate")  # the release of a cell is no run of its own
             rate = summary(bursts)["median"] if bursts else None
-            result[guest][way] = {"n": figures["n"], **{f"{k}_ms": figures[k] / 1e3 for k in ("median", "p25", "p95")},
-                                  "ratio": figures["median"] / plain["latency"], "per_second": rate,
+            result[guest][way] = {"n": figures.get("n", len(bursts or [])),
+                                  **{f"{k}_ms": figures[k] / 1e3 if alone else None for k in ("median", "p25", "p95")},
+                                  "ratio": figures["median"] / plain["latency"] if alone else None, "per_second": rate,
                                   "rate_ratio": rate / plain["rate"] if rate else None, "cells": origins.get((guest, way), {})}
     print_table("library, call to result (ms); sustained rate with 8 at a time",
                 ["guest", "way", "median", "p25", "p95", "of spawn", "runs/s", "of spawn",
                  "cold/blank/parked"],
-                [[guest, way, r["median_ms"], r["p25_ms"], r["p95_ms"], r["ratio"], f"{r['per_second']:.0f}" if r["per_second"] else "-", r["rate_ratio"] or "-",
+                [[guest, way, *(r[k] or "-" for k in ("median_ms", "p25_ms", "p95_ms", "ratio")), f"{r['per_second']:.0f}" if r["per_second"] else "-", r["rate_ratio"] or "-",
                   "/".join(map(str, r["cells"].values())) or "-"]
                  for guest, ways in result.items() for way, r in ways.items()])
     return result
