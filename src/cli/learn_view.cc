@@ -69,25 +69,8 @@ std::vector<std::string> link_places(const std::string& path) {
   return out;
 }
 
-// The guest chose the name: a device or a pipe is not even opened.
-std::string first_bytes(const std::string& path) {
-  if (!look(path, observe::Right::kRead)) return {};
-  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat st {};
-  if (!place.valid() || ::fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
-  const Fd file(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!file.valid()) return {};
-  std::array<char, 256> bytes{};
-  const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
-  return size <= 0 ? std::string() : std::string(bytes.data(), static_cast<std::size_t>(size));
-}
-
 std::string interpreter(const std::string& path) {
-  const std::string bytes = first_bytes(path);
-  if (!bytes.starts_with("#!")) return {};
-  const std::size_t begin = bytes.find_first_not_of(" \t", 2);
-  if (begin == std::string::npos) return {};
-  const std::string name = bytes.substr(begin, bytes.find_first_of(" \t\r\n", begin) - begin);
+  const std::string name = HostLook::of_this_host().interpreter(path);
   return name.starts_with('/') ? name : std::string();
 }
 
@@ -115,7 +98,7 @@ class View {
   explicit View(const learn::Secrets& secrets) : secrets_(secrets), until_(Clock::now() + kLongestLook) {}
 
   void add(const std::string& path, Kind kind, int depth) {
-    struct stat st {};
+    struct stat st{};
     // Grants never go through links.
     if (::lstat(path.c_str(), &st) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) return;
     if (learn::is_secret_place(path, secrets_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants)
@@ -151,14 +134,14 @@ class View {
 }  // namespace
 
 bool is_directory(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 learn::Host learn_host() {
   return {look, link_places,
           [](const std::string& path) {
-            return first_bytes(path).starts_with(
+            return HostLook::of_this_host().head(path).starts_with(
                 "\x7f"
                 "ELF");
           },

@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,15 +73,48 @@ std::optional<std::string> target_of(const Fd& link) {
   return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
-// Of a regular file; empty for anything but a script.
-std::string interpreter_in(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  std::array<char, 256> bytes{};  // as many as the kernel reads
+// Only what lies in a store is the same after it was read. In the kernel's own file systems (trace_pipe, kmsg) reading
+// takes away, or does something, though such files call themselves regular.
+bool keeps_files(const Fd& place) {
+  constexpr auto kStores = std::to_array<std::uint32_t>({
+      0xca451a4e,  // bcachefs
+      0x9123683e,  // btrfs
+      0xe0f5e1e2,  // erofs
+      0x2011bab0,  // exfat
+      0xef53,      // ext2, ext3, ext4
+      0xf2f52010,  // f2fs
+      0x9660,      // iso9660
+      0x3153464a,  // jfs
+      0x7366746e,  // ntfs3
+      0x794c7630,  // overlay
+      0x858458f6,  // ramfs
+      0x52654973,  // reiserfs
+      0x73717368,  // squashfs
+      0x01021994,  // tmpfs
+      0x4d44,      // vfat
+      0x58465342,  // xfs
+      0x2fc12fc1,  // zfs
+  });
+  struct statfs system{};
+  return ::fstatfs(place.get(), &system) == 0 &&
+         std::ranges::find(kStores, static_cast<std::uint32_t>(system.f_type)) != kStores.end();
+}
+
+// Nothing of what is no regular file of a store.
+std::string head_of(const Fd& place) {
+  struct stat st{};
+  if (::fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode) || !keeps_files(place)) return {};
+  const Fd file(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 256> bytes{};  // as many as the kernel reads of a program
   const ssize_t size = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  const std::string_view text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  const std::size_t begin = text.starts_with("#!") ? text.find_first_not_of(" \t", 2) : text.npos;
-  if (begin == text.npos) return {};
-  return std::string(text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin));
+  return {bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+// Empty for anything but a script.
+std::string interpreter_in(std::string_view head) {
+  const std::size_t begin = head.starts_with("#!") ? head.find_first_not_of(" \t", 2) : head.npos;
+  if (begin == head.npos) return {};
+  return std::string(head.substr(begin, head.find_first_of(" \t\r\n", begin) - begin));
 }
 
 }  // namespace
@@ -149,7 +183,7 @@ std::optional<Fd> HostLook::follow(std::string path, observe::HostPath& out) con
       const std::string whole = there.starts_with('/') ? there : "/" + there;
       if (is_elsewhere(whole)) return std::nullopt;
       Fd next(::openat(place.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-      struct stat st {};
+      struct stat st{};
       if (!next.valid() || ::fstat(next.get(), &st) != 0) return std::nullopt;
       if (!S_ISLNK(st.st_mode)) {
         place = std::move(next);
@@ -184,15 +218,23 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   }
   observe::HostPath out;
   const auto found = follow(path, out);
-  struct stat st {};
+  struct stat st{};
   if (!found || ::fstat(found->get(), &st) != 0) return std::nullopt;
   out.directory = S_ISDIR(st.st_mode);
   out.socket = S_ISSOCK(st.st_mode);
   out.regular = S_ISREG(st.st_mode);
   const std::string link = fmt::format("/proc/self/fd/{}", found->get());
   out.allowed = ::faccessat(AT_FDCWD, link.c_str(), access_mode(right), AT_EACCESS) == 0;
-  if (right == observe::Right::kExecute && S_ISREG(st.st_mode)) out.interpreter = interpreter_in(link);
+  if (right == observe::Right::kExecute) out.interpreter = interpreter_in(head_of(*found));
   return out;
 }
+
+std::string HostLook::head(const std::string& path) const {
+  observe::HostPath out;
+  const auto found = follow(path, out);
+  return found ? head_of(*found) : std::string();
+}
+
+std::string HostLook::interpreter(const std::string& path) const { return interpreter_in(head(path)); }
 
 }  // namespace cloche

@@ -26,8 +26,14 @@ class HostLook {
   // What the guest asked for in vain is often still known to be missing. Nobody is asked and nothing is mounted by
   // this.
   static bool is_known_to_be_missing(const std::string& path);
-  // As the engine's own user, without opening what is there. Nothing where it is not there or must not be looked for.
+  // As the engine's own user, without opening what is there but a program. Nothing where it is not there or must not be
+  // looked for.
   std::optional<observe::HostPath> look(const std::string& path, observe::Right right);
+
+  // How a file begins; nothing of one whose reading could act on anything.
+  std::string head(const std::string& path) const;
+  // What the first line of a script names; empty for anything else.
+  std::string interpreter(const std::string& path) const;
 
   // Names that were not looked for, since there were too many or it took too long.
   std::uint64_t left_out() const { return left_out_.size(); }
