@@ -195,6 +195,10 @@ Advice advise_name(const std::string& host, const std::string& reason) {
 Advice advise_method(const Call& call) {
   const bool is_missing = call.reason.find("does not allow the method") != std::string::npos || call.reason.empty();
   if (call.method.empty() || !is_missing) return never(call.reason.empty() ? "it is no call" : call.reason);
+  // A guest chooses the name. As a pattern it would allow others, and one that is shown cut or escaped would not fit.
+  const bool is_name = call.method.find_first_of("*\\") == std::string::npos && !call.method.ends_with("...");
+  if (!is_name)
+    return never("no rule names it: only plain names can be advised, and this is a pattern, cut or escaped");
   return allow(
       fmt::format("sockets.rules = [{{ path = {}, methods = [{}] }}]", quoted(call.socket), quoted(call.method)));
 }

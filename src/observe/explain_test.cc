@@ -182,6 +182,21 @@ TEST(Explain, X4_WhatTheGatewayRefused) {
   EXPECT_NE(denials[1].never.find("net.deny"), std::string::npos);
 }
 
+// A guest chooses the name of a method; what allows it must allow no other.
+TEST(Explain, X4_AMethodIsAdvisedByItsNameAlone) {
+  Call call;
+  call.socket = "/run/s";
+  call.verdict = Verdict::kDenied;
+  call.reason = "the policy of this run does not allow the method get";
+  call.method = "get";
+  EXPECT_EQ(advise_method(call).allow, R"(sockets.rules = [{ path = "/run/s", methods = ["get"] }])");
+  for (const char* method : {"*", "get.*", R"(a\x0ab)", "aaaaaaaa..."}) {
+    call.method = method;
+    EXPECT_EQ(advise_method(call).allow, "") << method;
+    EXPECT_NE(advise_method(call).never, "") << method;
+  }
+}
+
 TEST(Explain, X4_ACeilingMayForbidTheLine) {
   const auto ceiling = parse_ceiling("version = 1\n[files]\nread = [\"/srv\"]\n", "ceiling.toml");
   ASSERT_TRUE(ceiling.has_value()) << ceiling.error().text();
