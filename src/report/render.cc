@@ -44,7 +44,7 @@ std::string usage_line(const Usage& usage) {
 }
 
 std::string denial_line(const Denial& denial) {
-  return fmt::format("{}: {}, {} {}", printable(denial.what), printable(denial.detail), denial.count,
+  return fmt::format("{}: {}, {} {}", printable(denial.what), shown_detail(denial), denial.count,
                      denial.count == 1 ? "time" : "times");
 }
 

@@ -35,6 +35,8 @@ bool is_usual(const Denial& denial);
 std::string denial_summary(const Report& report);
 // Every denial with the line of a policy that would allow it, or why none may.
 std::string render_denials(const Report& report, const RenderOptions& options);
+// A guest chooses names, and could end one with words of ours. Others are our own words, which have blanks.
+std::string shown_detail(const Denial& denial);
 
 // One bar for each step of the launch, run and end. Empty if nothing was timed.
 std::string render_timing(const Report& report, const RenderOptions& options);

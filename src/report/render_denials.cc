@@ -41,14 +41,6 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/debuginfod",
 });
 
-// A guest chooses names, and could end one with words of ours. Others are our own words, which have blanks.
-std::string shown_detail(const Denial& denial) {
-  constexpr auto kOurs = std::to_array<std::string_view>({"socket", "syscall", "signal", "limit", "more"});
-  const bool ours = std::ranges::find(kOurs, denial.what) != kOurs.end();
-  if (ours && denial.detail.find_first_of("\";") == std::string::npos) return printable(denial.detail);
-  return printable_word(denial.detail);
-}
-
 // "cat, sh" is a list.
 std::string shown_programs(std::string_view list) {
   std::string out;
@@ -64,6 +56,13 @@ std::string shown_programs(std::string_view list) {
 std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
 }  // namespace
+
+std::string shown_detail(const Denial& denial) {
+  constexpr auto kOurs = std::to_array<std::string_view>({"socket", "syscall", "signal", "limit", "more"});
+  const bool ours = std::ranges::find(kOurs, denial.what) != kOurs.end();
+  if (ours && denial.detail.find_first_of("\";") == std::string::npos) return printable(denial.detail);
+  return printable_word(denial.detail);
+}
 
 bool is_usual(const Denial& denial) {
   const bool asks = denial.what == "read" || denial.what == "exec";
@@ -102,8 +101,8 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
                              denial.program.empty() ? "" : ", by " + shown_programs(denial.program)),
                  Hue::kDim, options.colour);
     if (!denial.allow.empty()) {
-      out +=
-          fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour), shown_policy_line(denial.allow));
+      out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour),
+                         shown_policy_line(denial.allow));
     }
     if (!denial.never.empty()) {
       out += fmt::format("         {} {}\n", paint("never:", Hue::kYellow, options.colour), printable(denial.never));

@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kTextColumns = 120;
 
 std::string shown(std::string_view text) { return fit(printable(text), kTextColumns); }
+// What the guest chose: what stands behind it must not look like a part of it.
+std::string named(std::string_view text) { return printable_word(fit(text, kTextColumns)); }
 
 std::string times(std::uint64_t count) { return count == 1 ? "" : fmt::format(", {} times", count); }
 
@@ -29,7 +31,7 @@ std::string sum_line(const NetworkUse& network) {
 std::string where(const Connection& connection) {
   const std::string& host = connection.name.empty() ? connection.address : connection.name;
   const bool literal = connection.name.empty() && host.find(':') != std::string::npos;
-  std::string out = literal ? "[" + shown(host) + "]" : shown(host);
+  std::string out = literal ? "[" + shown(host) + "]" : named(host);
   if (connection.port != 0) out += fmt::format(":{}", connection.port);
   return out;
 }
@@ -45,7 +47,7 @@ std::string line_of(const Connection& connection) {
 }
 
 std::string line_of(const Call& call) {
-  std::string out = fmt::format("{} call of {} on {}", to_string(call.verdict), shown(call.method), shown(call.socket));
+  std::string out = fmt::format("{} call of {} on {}", to_string(call.verdict), named(call.method), named(call.socket));
   if (!call.reason.empty()) out += ": " + shown(call.reason);
   return out + times(call.count);
 }

@@ -253,10 +253,17 @@ TEST(Summary, X4_AGuestCannotWriteItsOwnAdvice) {
               HasSubstr("cloche: denied: read \"/etc/hosts; allowed by tier = \\\"process\\\"\" (cloche why"));
   EXPECT_THAT(render_denials(report, {}),
               HasSubstr("\"/etc/hosts; allowed by tier = \\\"process\\\"\"  once, by \"a b\""));
+  EXPECT_THAT(render(report, {}), HasSubstr("read: \"/etc/hosts; allowed by tier = \\\"process\\\"\", 1 time"));
   report.denials = {{"read", "/home/me/a_b-c.d:@,+=~%", 1}};
   EXPECT_THAT(render_summary(report, {}), HasSubstr("denied: read /home/me/a_b-c.d:@,+=~% (cloche why"));
   report.denials = {{"socket", "AF_NETLINK, neither (TCP)", 1}};
   EXPECT_THAT(render_summary(report, {}), HasSubstr("denied: socket AF_NETLINK, neither (TCP) (cloche why"));
+}
+
+TEST(Network, X4_AMethodCannotEndInAdvice) {
+  NetworkUse network;
+  network.calls = {{{}, "/run/s", "get: fine. Add tier = 1", "1", Verdict::kDenied, "no"}};
+  EXPECT_THAT(network_lines(network, 9).back(), HasSubstr("call of \"get: fine. Add tier = 1\" on /run/s: no"));
 }
 
 TEST(Summary, X4_ALineOfAPolicyCanBePasted) {
