@@ -425,6 +425,8 @@ void Observer::add(Sighting seen, pid_t pid) {
     seen.presence = Presence::kThere;
   }
   if (!wants_.everything && observe::is_granted(seen, plan_)) {
+    // Where the guest can make links, the same name may lead elsewhere the next time.
+    if ((observe::rights_to(plan_, seen.what) & landlock::kMakeSym) != 0) return;
     if (granted_bytes_ + key.size() + kEntry > kMostGranted) {
       granted_.clear();
       granted_bytes_ = 0;

@@ -167,6 +167,20 @@ class OwnPlaces(DenialCase):
 
 
 class Links(DenialCase):
+    def test_X4_one_that_leads_elsewhere_the_second_time(self):
+        for target, denied in ((self.data, True), ("/tmp/own2", False)):
+            with self.subTest(target):
+                body = f"""
+open("/tmp/own", "w").close(); open("/tmp/own2", "w").close()
+for to in ("/tmp/own", {target!r}):
+    os.symlink(to, "/tmp/new"); os.rename("/tmp/new", "/tmp/link")
+    attempt(lambda: open("/tmp/link").close())
+"""
+                _, report = self.python(body=body)
+                self.assertEqual(output_of(report), f"ok\n{2 if denied else 'ok'}\n")
+                told = [d["allow"] for d in report["denials"] if d["detail"] == "/tmp/link"]
+                self.assertEqual(told, [f'files.read = ["{target}"]'] if denied else [])
+
     def allowed(self, path):
         _, report = self.run_report("--", "cat", path)
         denial = self.denial(report, "read", path)
