@@ -245,6 +245,14 @@ TEST(FilterWatch, X4_FilesAreToldThatAreMappedToBeExecutedAndNoOtherMemory) {
       << "Landlock does not judge it";
 }
 
+TEST(FilterWatch, X4_ChangesOfModesAndTheLikeAreToldByDescriptorToo) {
+  for (const std::string_view name : {"fchmod", "fchown", "fsetxattr", "fremovexattr"}) {
+    EXPECT_TRUE(tells({.level = Watch::kCalls, .own_mounts = true}, name, {3, 0644})) << name;
+    EXPECT_FALSE(tells({.level = Watch::kAll}, name, {3, 0644})) << name << ": Landlock does not judge it";
+  }
+  EXPECT_TRUE(tells({.level = Watch::kCalls, .own_mounts = true}, "utimensat", {3, 0, 0, 0}));
+}
+
 TEST(FilterWatch, TellsMoreFromLevelToLevel) {
   const std::uint32_t arch = native_arch();
   const auto plain = rules(arch, {});

@@ -161,7 +161,7 @@ bool is_kept_by_mount(pid_t pid, int descriptor, Act act) {
   // Not in the list is what came from outside, or has no place: memory of the guest's.
   const auto mounts = parse_mountinfo(read_start(fmt::format("/proc/{}/mountinfo", pid), kMostMounts));
   const auto mount = std::ranges::find(mounts, id, &MountReading::id);
-  return mount != mounts.end() && mount->has("noexec");
+  return mount != mounts.end() && mount->has(act == Act::kMap ? "noexec" : "ro");
 }
 
 std::uint64_t OpenFiles::of(pid_t pid) {

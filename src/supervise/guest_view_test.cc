@@ -25,8 +25,9 @@ TEST(GuestView, X4_AMountKeepsFromWhatItsFlagsSay) {
     struct statvfs flags {};
     if (!fd.valid() || ::fstatvfs(fd.get(), &flags) != 0) continue;
     EXPECT_EQ(keeps(fd, Act::kMap), (flags.f_flag & ST_NOEXEC) != 0) << mount.point;
+    EXPECT_EQ(keeps(fd, Act::kMark), (flags.f_flag & ST_RDONLY) != 0) << mount.point;
     const Fd named(::open(mount.point.c_str(), O_PATH | O_CLOEXEC));
-    EXPECT_FALSE(keeps(named, Act::kMap)) << "a mere place is not good for it";
+    EXPECT_FALSE(keeps(named, Act::kMap) || keeps(named, Act::kMark)) << "a mere place is good for neither";
     ++seen;
   }
   EXPECT_GT(seen, 0);
@@ -38,6 +39,7 @@ TEST(GuestView, X4_WhatLiesOnNoMountOfTheListIsKeptFromNothing) {
   const Fd reads(ends[0]), writes(ends[1]), memory(::memfd_create("x", MFD_CLOEXEC)), none;
   for (const Fd* fd : {&reads, &writes, &memory, &none}) {
     EXPECT_FALSE(keeps(*fd, Act::kMap));
+    EXPECT_FALSE(keeps(*fd, Act::kMark));
   }
 }
 

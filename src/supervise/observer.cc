@@ -56,6 +56,12 @@ bool must_be_new(const filter::WatchedCall& call, Use use) {
   return use == Use::kMake && !call.name.starts_with("rename");
 }
 
+// Times alone are set without a name by the call that also takes one.
+bool is_of_open_file(const seccomp_notif& told, const filter::WatchedCall& call) {
+  const bool sets_times = call.name == "utimensat" || call.name == "futimesat";
+  return filter::is_by_descriptor(call) || (sets_times && told.data.args[call.path] == 0);
+}
+
 bool is_of_names(Use use) { return use == Use::kMake || use == Use::kRemove || use == Use::kBind; }
 
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
@@ -184,7 +190,7 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
   }
   if (call == nullptr) return;
   note_descriptors(told, *call);
-  if (filter::is_by_descriptor(*call)) return note_open_file(told, *call);
+  if (is_of_open_file(told, *call)) return note_open_file(told, *call);
   switch (call->use) {
     case Use::kDescriptor:
     case Use::kPair:
@@ -307,7 +313,8 @@ void Observer::note_open_file(const seccomp_notif& told, const filter::WatchedCa
   seen.what = path->substr(0, path->size() - (path->ends_with(kDeleted) ? kDeleted.size() : 0));
   seen.real = seen.what;
   const bool known = known_.contains(key_of(seen)) || observe::is_granted(seen, plan_);
-  if (!known && !guest_view::is_kept_by_mount(pid, descriptor, guest_view::Act::kMap)) return;
+  const auto act = call.use == Use::kMap ? guest_view::Act::kMap : guest_view::Act::kMark;
+  if (!known && !guest_view::is_kept_by_mount(pid, descriptor, act)) return;
   if (still_there(told)) add(std::move(seen), pid);
 }
 

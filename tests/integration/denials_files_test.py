@@ -131,6 +131,57 @@ for n in range(3000):
         self.assertEqual(self.told(report, "exec"), [])
 
 
+MARKS = """
+fd = os.open(PATH, os.O_RDONLY)
+attempt(lambda: os.fchmod(fd, 0o644))
+attempt(lambda: os.utime(fd))
+attempt(lambda: os.fchown(fd, -1, -1))
+attempt(lambda: os.setxattr(fd, "user.mark", b"x"))
+attempt(lambda: os.removexattr(fd, "user.mark"))
+"""
+
+
+class Marks(DenialCase):
+    """Modes, times and attributes of a file that is open, which need no name."""
+    def test_X4_of_a_file_that_may_only_be_read(self):
+        body = MARKS.replace("PATH", repr(self.data))
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                _, report = self.python(*options, "--read", self.place, body=body)
+                if kind == "process":  # Landlock does not judge it
+                    self.assertEqual(self.told(report, "write"), [])
+                    continue
+                self.assertEqual(output_of(report), "30\n" * 5)  # EROFS
+                denial = self.denial(report, "write", self.data)
+                self.assertEqual((denial["allow"], denial["count"]), (f'files.write = ["{self.data}"]', 5))
+                _, report = self.python(*options, "--policy", self.policy(denial["allow"]), body=body)
+                self.assertNotIn("30", output_of(report))
+                self.assertEqual(self.told(report, "write"), [])
+
+    def test_X4_what_is_not_refused_by_the_policy_is_not_told(self):
+        body = "open('/work/own', 'w').close()\n" + MARKS.replace("PATH", '"/work/own"') + f"""
+os.unlink("/work/own")
+attempt(lambda: os.fchmod(fd, 0o600))
+attempt(lambda: os.fchmod(os.open({self.data!r}, os.O_PATH), 0o600))
+attempt(lambda: os.fchmod(os.pipe()[0], 0o600))
+attempt(lambda: os.fchmod(1, 0o600))
+attempt(lambda: os.fchmod(99, 0o600))
+attempt(lambda: os.fchmod(os.open("/dev/null", os.O_RDONLY), 0o600))
+attempt(lambda: os.fchmod(os.open("/proc/self/status", os.O_RDONLY), 0o600))
+"""
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                body = body if kind != "process" else body.replace("/work/own", "own")
+                answers = set()
+                for level in ("off", "calls", "files", "all"):
+                    _, report = self.python(*options, "--read", self.data, "--observe", level, body=body)
+                    answers.add(output_of(report))
+                    self.assertEqual(self.told(report, "write"), [])
+                self.assertEqual(len(answers), 1, answers)
+                lines = answers.pop().split()
+                self.assertEqual((lines[:2], len(lines)), (["ok", "ok"], 12))
+
+
 class Successes(DenialCase):
     PROCESS = KINDS["process"]
 
