@@ -6,7 +6,8 @@
 
 namespace cloche::cli {
 
-// Makes a proposal of it, which nobody keeps. To be called when the guest is gone.
+// Finds out without writing anything, so that nothing is left by a `learn` that is killed. To be called when the guest
+// is gone.
 learn::Changed changes_of(const Plan& plan, const Leftovers& left, int cancel_fd);
 
 }  // namespace cloche::cli

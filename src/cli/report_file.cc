@@ -22,6 +22,13 @@ mode_t allowed_mode() {
   return 0666 & ~mask;
 }
 
+// Files are made in it and stay.
+bool only_grows(int directory) {
+  struct statx info {};
+  return ::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
+         (info.stx_attributes & STATX_ATTR_APPEND) != 0;
+}
+
 }  // namespace
 
 std::string ReportFile::temporary() const { return fmt::format(".{}.{}", name_.substr(0, 200), ::getpid()); }
@@ -31,6 +38,36 @@ Result<Fd> ReportFile::open_temporary() const {
   Fd file(::openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return fail_errno(errno, option_, fmt::format("{} cannot be written", shown_text(path_)), kHint);
   return file;
+}
+
+Fd ReportFile::open_nameless() const {
+  return Fd(::openat(directory_.get(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+// Not kept until the end, and without a name where there can be files without: it would stay behind when we are killed.
+Status ReportFile::try_place() const {
+  if (!only_grows(directory_.get()) && open_nameless().valid()) return {};
+  CLOCHE_TRY(open_temporary());
+  // Where it cannot be removed, it would be in the way of the report, and the guest would have run for nothing.
+  if (::unlinkat(directory_.get(), temporary().c_str(), 0) == 0) return {};
+  return fail_errno(errno, option_, fmt::format("{} cannot be removed again", shown_text(temporary())), kHint);
+}
+
+bool ReportFile::take_its_place() const {
+  return ::renameat(directory_.get(), temporary().c_str(), directory_.get(), name_.c_str()) == 0;
+}
+
+// A name that is given is a new one; to take the place of another file it must have one before.
+bool ReportFile::put_in_place(const Fd& nameless) const {
+  const std::string file = fmt::format("/proc/self/fd/{}", nameless.get());
+  const auto give_name = [&](const std::string& name) {
+    return ::linkat(AT_FDCWD, file.c_str(), directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (give_name(name_)) return true;
+  if (errno != EEXIST || !give_name(temporary())) return false;
+  if (take_its_place()) return true;
+  ::unlinkat(directory_.get(), temporary().c_str(), 0);
+  return false;
 }
 
 Result<ReportFile> ReportFile::prepare(const std::string& path, const char* option) {
@@ -51,12 +88,7 @@ Result<ReportFile> ReportFile::prepare(const std::string& path, const char* opti
                 "name a new file; --json writes the report to standard output");
   }
   ReportFile report(std::move(directory), std::move(name), path, option);
-  CLOCHE_TRY(report.open_temporary());
-  // Not kept until the end: it would stay behind when we are killed. Where it cannot be removed, it would be in the way
-  // of the report, and the guest would have run for nothing.
-  if (::unlinkat(report.directory_.get(), report.temporary().c_str(), 0) != 0) {
-    return fail_errno(errno, option, fmt::format("{} cannot be removed again", shown_text(report.temporary())), kHint);
-  }
+  CLOCHE_TRY(report.try_place());
   return report;
 }
 
@@ -72,15 +104,16 @@ Status ReportFile::replace(std::string_view text) const {
 }
 
 Status ReportFile::write_as(std::string_view text, mode_t mode, const struct stat* owner) const {
+  const auto fill = [&](const Fd& file) {
+    const bool owned = owner == nullptr || (owner->st_uid == ::geteuid() && owner->st_gid == ::getegid()) ||
+                       ::fchown(file.get(), owner->st_uid, owner->st_gid) == 0;
+    return owned && put(file.get(), text) && ::fchmod(file.get(), mode) == 0;
+  };
+  if (const Fd file = open_nameless(); file.valid() && fill(file) && put_in_place(file)) return {};
   CLOCHE_TRY_ASSIGN(const Fd file, open_temporary());
-  const std::string name = temporary();
-  const bool owned = owner == nullptr || (owner->st_uid == ::geteuid() && owner->st_gid == ::getegid()) ||
-                     ::fchown(file.get(), owner->st_uid, owner->st_gid) == 0;
-  const bool written = owned && put(file.get(), text) && ::fchmod(file.get(), mode) == 0 &&
-                       ::renameat(directory_.get(), name.c_str(), directory_.get(), name_.c_str()) == 0;
-  if (written) return {};
+  if (fill(file) && take_its_place()) return {};
   const int error = errno;
-  ::unlinkat(directory_.get(), name.c_str(), 0);
+  ::unlinkat(directory_.get(), temporary().c_str(), 0);
   return fail_errno(error, option_, fmt::format("{} could not be written", shown_text(path_)), kHint);
 }
 

@@ -22,7 +22,12 @@ class ReportFile {
  private:
   ReportFile(Fd directory, std::string name, std::string path, const char* option)
       : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)), option_(option) {}
+  // With a name of its own, or with none, which nobody can leave behind; then not valid where that is not possible.
   Result<Fd> open_temporary() const;
+  Fd open_nameless() const;
+  Status try_place() const;
+  bool put_in_place(const Fd& nameless) const;
+  bool take_its_place() const;
   Status write_as(std::string_view text, mode_t mode, const struct stat* owner) const;
   std::string temporary() const;
 

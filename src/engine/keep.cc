@@ -45,12 +45,8 @@ Result<Fd> open_upper(const Workspace& workspace, const Leftovers& left) {
   return folder;
 }
 
-Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const Leftovers& left,
-                                      const Keeping& keeping) {
+files::View view_of(const Plan& plan, std::size_t index, const Leftovers& left, const Fd& upper) {
   const Workspace& workspace = plan.workspaces[index];
-  CLOCHE_TRY_ASSIGN(const Fd upper, open_upper(workspace, left));
-  CLOCHE_TRY_ASSIGN(const Fd all, make_folder(keeping.directory, "ws"));
-  CLOCHE_TRY_ASSIGN(const Fd into, make_folder(all.get(), std::to_string(index)));
   files::View view;
   view.root = workspace.path;
   view.kind = workspace.copied ? files::ViewKind::kCopy : files::ViewKind::kOverlay;
@@ -60,7 +56,15 @@ Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const
   view.made = left.copied;
   view.covered = workspace.covered;
   for (const Kept kept : plan.keep) view.keep |= kept == Kept::kSetId ? files::kKeepSetId : files::kKeepXattrs;
-  return files::capture(view, into.get(), keeping.progress);
+  return view;
+}
+
+Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const Leftovers& left,
+                                      const Keeping& keeping) {
+  CLOCHE_TRY_ASSIGN(const Fd upper, open_upper(plan.workspaces[index], left));
+  CLOCHE_TRY_ASSIGN(const Fd all, make_folder(keeping.directory, "ws"));
+  CLOCHE_TRY_ASSIGN(const Fd into, make_folder(all.get(), std::to_string(index)));
+  return files::capture(view_of(plan, index, left, upper), into.get(), keeping.progress);
 }
 
 // The parts of the cell that a guest can write, by their names in the scratch (plan/steps_namespace.cc).
@@ -137,6 +141,17 @@ Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keepin
     if (!fetched) note(std::unexpected(fetched.error()));
   }
   return first;
+}
+
+Result<std::vector<std::string>> changed_paths(const Plan& plan, const Leftovers& left,
+                                               const files::Progress& progress) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
+    CLOCHE_TRY_ASSIGN(const Fd upper, open_upper(plan.workspaces[i], left));
+    CLOCHE_TRY_ASSIGN(const auto paths, files::changed_paths(view_of(plan, i, left, upper), progress));
+    for (const std::string& path : paths) out.push_back(plan.workspaces[i].path + "/" + path);
+  }
+  return out;
 }
 
 }  // namespace cloche

@@ -34,6 +34,7 @@ Result<Blobs> Blobs::open(int directory, Meter& meter) {
 }
 
 Status Blobs::begin() {
+  if (!keeps()) return {};
   // What was read last and not kept is written over.
   file_ = Fd(::openat(folder_.get(), kUnfinished, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_.valid()) return broken("a content could not be made");
@@ -41,6 +42,7 @@ Status Blobs::begin() {
 }
 
 Status Blobs::write(std::string_view bytes, std::uint64_t at) {
+  if (!keeps()) return {};
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
@@ -67,11 +69,13 @@ Result<sys::Digest> Blobs::read(int fd, std::uint64_t size) {
     at += piece.size();
     CLOCHE_TRY(meter_->bytes(piece.size()));
   }
-  if (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0) return broken("a content could not be written");
+  if (keeps() && ::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
+    return broken("a content could not be written");
   return hash.finish();
 }
 
 Status Blobs::keep(const sys::Digest& digest) {
+  if (!keeps()) return {};
   if (kept_++ < kSyncedEach && ::fsync(file_.get()) != 0) return broken("a content could not be made durable");
   file_.reset();
   if (::renameat(folder_.get(), kUnfinished, folder_.get(), sys::to_hex(digest).c_str()) != 0) {
@@ -87,6 +91,7 @@ Status Blobs::keep_text(std::string_view text, const sys::Digest& digest) {
 }
 
 Status Blobs::settle() {
+  if (!keeps()) return {};
   file_.reset();
   if (::unlinkat(folder_.get(), kUnfinished, 0) != 0 && errno != ENOENT) {
     return broken("what was not kept could not be removed");

@@ -20,6 +20,9 @@ class Blobs {
   // Opens the one that is there.
   static Result<Blobs> open(int directory, Meter& meter);
 
+  // Keeps nothing: for who wants to know what changed, and not how.
+  static Blobs none(Meter& meter) { return {Fd(), meter}; }
+
   // Reads a file and writes it down, holes as holes; nothing is kept until keep() is called.
   Result<sys::Digest> read(int fd, std::uint64_t size);
   Status keep(const sys::Digest& digest);
@@ -32,6 +35,7 @@ class Blobs {
   Blobs(Fd folder, Meter& meter) : folder_(std::move(folder)), meter_(&meter) {}
   Status begin();
   Status write(std::string_view bytes, std::uint64_t at);
+  bool keeps() const { return folder_.valid(); }
 
   Fd folder_;
   Meter* meter_;

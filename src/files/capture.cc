@@ -89,6 +89,7 @@ class Capture {
 
   Status walk();
   Result<Summary> finish(int into);
+  std::vector<std::string> finish_paths();
 
  private:
   Status enter(const Below& next);
@@ -108,6 +109,7 @@ class Capture {
   bool skipped(const std::string& path) const { return covered_.contains(path) || path == tree::kStagingName; }
   bool is_overlay() const { return view_.kind == ViewKind::kOverlay; }
   void drop_litter();
+  void arrange();
 
   const View& view_;
   Meter& meter_;
@@ -422,25 +424,47 @@ void Capture::drop_litter() {
   }
 }
 
-Result<Summary> Capture::finish(int into) {
+void Capture::arrange() {
   std::ranges::sort(proposal_.entries, {}, &Entry::path);
   drop_litter();
+}
+
+std::vector<std::string> Capture::finish_paths() {
+  arrange();
+  std::vector<std::string> out;
+  for (Entry& entry : proposal_.entries) out.push_back(std::move(entry.path));
+  return out;
+}
+
+Result<Summary> Capture::finish(int into) {
+  arrange();
   CLOCHE_TRY(blobs_.settle());
   CLOCHE_TRY(save(into, proposal_));
   return summarize(proposal_);
 }
 
+Status check_root(const View& view) {
+  if (view.root.starts_with('/')) return {};
+  return fail(ErrorCode::kInvalidInput, "keep the changes", "the workspace is not named by an absolute path");
+}
+
 }  // namespace
 
 Result<Summary> capture(const View& view, int into, const Progress& progress) {
-  if (!view.root.starts_with('/')) {
-    return fail(ErrorCode::kInvalidInput, "keep the changes", "the workspace is not named by an absolute path");
-  }
+  CLOCHE_TRY(check_root(view));
   Meter meter(progress);
   CLOCHE_TRY_ASSIGN(Blobs blobs, Blobs::make(into, meter));
   Capture capture(view, meter, std::move(blobs));
   CLOCHE_TRY(capture.walk());
   return capture.finish(into);
+}
+
+Result<std::vector<std::string>> changed_paths(const View& view, const Progress& progress) {
+  CLOCHE_TRY(check_root(view));
+  Meter meter(progress);
+  Capture capture(view, meter, Blobs::none(meter));
+  CLOCHE_TRY(capture.walk());
+  return capture.finish_paths();
 }
 
 }  // namespace cloche::files

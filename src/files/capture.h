@@ -5,6 +5,9 @@
 // Hard links become separate files.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "files/proposal.h"
 #include "files/view.h"
@@ -17,5 +20,9 @@ inline constexpr std::uint64_t kMostHoleBytes = std::uint64_t{1} << 30;
 // Writes the proposal into the directory `into`, which is empty and ours alone. Until the last step it has no index, so
 // that what was interrupted is no proposal.
 Result<Summary> capture(const View& view, int into, const Progress& progress = {});
+
+// The paths alone that capture() would propose something for, in their order. Nothing is written anywhere, so nothing
+// is left by who is killed meanwhile.
+Result<std::vector<std::string>> changed_paths(const View& view, const Progress& progress = {});
 
 }  // namespace cloche::files

@@ -382,6 +382,19 @@ TEST(Capture, StoppedHalfWayThereIsNoProposal) {
   EXPECT_EQ(loaded.error().code, ErrorCode::kNotFound);
 }
 
+TEST(Capture, PathsCanBeHadWithoutAnythingBeingWritten) {
+  Desk desk;
+  for (const char* name : {"changed", "gone", "same"}) write_file(desk.lower(name), "old");
+  for (const char* name : {"changed", "new/file"}) write_file(desk.upper(name), "new");
+  write_file(desk.upper("same"), "old");
+  whiteout(desk.upper("gone"));
+  const Fd lower = desk.open_lower();
+  const Fd upper(::open(desk.upper().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const View view{desk.lower(), ViewKind::kOverlay, lower.get(), upper.get(), tick(), {}, {}};
+  EXPECT_EQ(changed_paths(view).value(), (std::vector<std::string>{"changed", "gone", "new", "new/file"}));
+  EXPECT_TRUE(fs::is_empty(desk.into()));
+}
+
 // A workspace by another name cannot be slipped in by a link of the host's.
 TEST(Capture, TheHostsLinksAreNotFollowed) {
   Desk desk;

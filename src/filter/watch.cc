@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -34,6 +35,10 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"chown", Use::kMark, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"lchown", Use::kMark, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"fchownat", Use::kMark, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"fchmod", Use::kMark, Watch::kCalls, kNone, 0, kNone, kNone, kNone},
+    {"fchown", Use::kMark, Watch::kCalls, kNone, 0, kNone, kNone, kNone},
+    {"fsetxattr", Use::kMark, Watch::kCalls, kNone, 0, kNone, kNone, kNone},
+    {"fremovexattr", Use::kMark, Watch::kCalls, kNone, 0, kNone, kNone, kNone},
     {"setxattr", Use::kMark, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"lsetxattr", Use::kMark, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"removexattr", Use::kMark, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
@@ -48,6 +53,7 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"linkat", Use::kOpen, Watch::kCalls, 1, 0, kNone, 3, 2},
     {"execve", Use::kExecute, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"execveat", Use::kExecute, Watch::kCalls, 1, 0, kNone, kNone, kNone},
+    {"mmap", Use::kMap, Watch::kFiles, kNone, 4, kNone, kNone, kNone},
     {"connect", Use::kConnect, Watch::kCalls, 1, kNone, kNone, kNone, kNone, kNone, 2, 0},
     {"bind", Use::kBind, Watch::kCalls, 1, kNone, kNone, kNone, kNone, kNone, 2, 0},
     {"sendto", Use::kConnect, Watch::kCalls, 4, kNone, kNone, kNone, kNone, kNone, 5},
@@ -138,6 +144,10 @@ ArgCheck only_reads(std::int8_t flags) {
   return {ArgCheck::Op::kMaskedEqual, static_cast<std::uint8_t>(flags), 32, kOpensToChange, 0};
 }
 
+// Of mmap. Memory of no file is what compilers make code in, again and again.
+constexpr ArgCheck kToExecute{ArgCheck::Op::kMaskedEqual, 2, 32, PROT_EXEC, PROT_EXEC};
+constexpr ArgCheck kOfAFile{ArgCheck::Op::kMaskedEqual, 3, 32, MAP_ANONYMOUS, 0};
+
 // What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that read whole trees do
 // it from open directories: below kAll that is not told, since who has the directory open may read it. What changes
 // something is always told.
@@ -147,6 +157,10 @@ void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, 
     clause.all.insert(clause.all.end(), more);
     out.push_back(std::move(clause));
   };
+  if (call.use == Use::kMap) {
+    with({kToExecute, kOfAFile}, kTellIt);
+    return with({}, kAllowIt);
+  }
   if (watch < Watch::kAll && call.flags != kNoArgument) {
     const bool named = watch >= Watch::kFiles;
     if (named && call.place != kNoArgument) {
@@ -246,6 +260,8 @@ std::vector<Rule> watched(std::vector<Rule> rules, const Telling& telling) {
     rule.action = told(rule.action);
     const WatchedCall* call = find_watched_call(rule.name);
     if (call == nullptr) continue;
+    // Where no mount decides nobody does: Landlock judges neither mappings nor modes.
+    if (is_by_descriptor(*call) && !telling.own_mounts) continue;
     if (telling.level >= level_of(*call, telling)) tell_of(rule, *call, telling);
     // The kernel gives out the lowest number that is free: with the last one in use the next may be refused, and that
     // is where nobody could tell of it.

@@ -17,6 +17,7 @@ enum class Use : std::uint8_t {
   kMark,  // its mode, owner, times or attributes
   kRemove,
   kExecute,
+  kMap,  // into memory, to be executed
   kLook,
   kEnter,
   kConnect,  // also by a datagram
@@ -37,7 +38,8 @@ struct WatchedCall {
   Use use{};
   Watch from = Watch::kCalls;       // told from here on
   std::int8_t path = kNoArgument;   // pointer to a name, or to a socket's address
-  std::int8_t place = kNoArgument;  // descriptor of the directory that a relative name starts from
+  // Descriptor of the directory that a relative name starts from; without a name, of the file itself.
+  std::int8_t place = kNoArgument;
   std::int8_t flags = kNoArgument;  // of an open
   std::int8_t path2 = kNoArgument;  // a second name: what a rename or a link makes
   std::int8_t place2 = kNoArgument;
@@ -46,6 +48,10 @@ struct WatchedCall {
   std::int8_t descriptor = kNoArgument;  // told of if it is the last one that there can be
 };
 std::span<const WatchedCall> watched_calls();
+// It names nothing, and means an open file.
+constexpr bool is_by_descriptor(const WatchedCall& call) {
+  return call.path == kNoArgument && call.place != kNoArgument;
+}
 // nullptr: of this call nothing is told but that it was denied.
 const WatchedCall* find_watched_call(std::string_view name);
 

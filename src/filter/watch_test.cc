@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -28,6 +29,7 @@ Telling all_of_it(Watch level) {
   return {.level = level,
           .inet_elsewhere = true,
           .own_processes = true,
+          .own_mounts = true,
           .files = 64,
           .launch_socket = 3,
           .launch_flags = 0x4804};
@@ -228,6 +230,27 @@ TEST(FilterWatch, X4_TheLastDescriptorIsToldAndAllThatAreMadeAtTheHighestLevel) 
   }
   EXPECT_TRUE(tells({.level = Watch::kAll}, "fcntl", {5, F_DUPFD_CLOEXEC}));
   EXPECT_FALSE(tells({.level = Watch::kAll}, "fcntl", {5, F_GETFL}));
+}
+
+TEST(FilterWatch, X4_FilesAreToldThatAreMappedToBeExecutedAndNoOtherMemory) {
+  const Telling some{.level = Watch::kFiles, .own_mounts = true};
+  constexpr std::uint64_t kCode = PROT_READ | PROT_EXEC;
+  EXPECT_TRUE(tells(some, "mmap", {0, 4096, kCode, MAP_PRIVATE, 3, 0}));
+  EXPECT_TRUE(tells(some, "mmap", {0, 4096, PROT_EXEC, MAP_SHARED | MAP_FIXED, 3, 4096}));
+  EXPECT_FALSE(tells(some, "mmap", {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, 3, 0}));
+  EXPECT_FALSE(tells(some, "mmap", {0, 4096, kCode, MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0})) << "of a compiler";
+  EXPECT_FALSE(tells(some, "mmap", {0, 4096, kCode, MAP_PRIVATE | MAP_HUGETLB, 3, 0})) << "about huge pages";
+  EXPECT_FALSE(tells({.level = Watch::kCalls, .own_mounts = true}, "mmap", {0, 4096, kCode, MAP_PRIVATE, 3, 0}));
+  EXPECT_FALSE(tells({.level = Watch::kAll}, "mmap", {0, 4096, kCode, MAP_PRIVATE, 3, 0}))
+      << "Landlock does not judge it";
+}
+
+TEST(FilterWatch, X4_ChangesOfModesAndTheLikeAreToldByDescriptorToo) {
+  for (const std::string_view name : {"fchmod", "fchown", "fsetxattr", "fremovexattr"}) {
+    EXPECT_TRUE(tells({.level = Watch::kCalls, .own_mounts = true}, name, {3, 0644})) << name;
+    EXPECT_FALSE(tells({.level = Watch::kAll}, name, {3, 0644})) << name << ": Landlock does not judge it";
+  }
+  EXPECT_TRUE(tells({.level = Watch::kCalls, .own_mounts = true}, "utimensat", {3, 0, 0, 0}));
 }
 
 TEST(FilterWatch, TellsMoreFromLevelToLevel) {

@@ -49,6 +49,7 @@ class Collector {
       case Use::kRemove:
         return add_change(s);
       case Use::kExecute:
+      case Use::kMap:
         return add_exec(s);
       case Use::kLook:
       case Use::kEnter:

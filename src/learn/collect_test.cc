@@ -212,6 +212,15 @@ TEST(Collect, ExecutesLibrariesProgramsAndTheirInterpreters) {
                                      Item{Kind::kExec, "/opt/bin/lua"}));
 }
 
+TEST(Collect, WhatIsMappedToBeExecutedIsExecuted) {
+  Fake fake;
+  fake.file("/opt/data/code");
+  const Collected got = fake.collect({sighting(Use::kMap, "/opt/data/code"), sighting(Use::kMap, "/usr/lib/libc.so")});
+  EXPECT_THAT(got.items, testing::Contains(Item{Kind::kExec, "/opt/data/code"}));
+  EXPECT_THAT(fake.collect({sighting(Use::kMap, "/work/own")}).items,
+              ElementsAre(Item{Kind::kExecWritable, "what it wrote is executed"}));
+}
+
 TEST(Collect, AnInterpreterIsARegularFileThatMayBeExecutedOrNothing) {
   Fake fake;
   for (const char* script : {"/opt/a", "/opt/b", "/opt/c", "/opt/d", "/opt/e"}) fake.file(script);

@@ -39,6 +39,7 @@ Need need_of(const Sighting& s) {
     case Use::kRemove:
       return {Right::kWrite, ll::kRemoveFile, "write"};
     case Use::kExecute:
+    case Use::kMap:
       return {Right::kExecute, ll::kExecute, "exec"};
     default:
       return {Right::kRead, 0, "read"};  // to look at it takes no right but that it is there
@@ -97,13 +98,15 @@ bool makes(const Sighting& s) { return s.makes || s.use == Use::kMake || s.use =
 bool is_the_guests_program(const Sighting& s, const Plan& plan, bool on_the_host) {
   const std::string& named = place_of(s);
   const bool writable = (rights_to(plan, named) & ll::kMakeReg) != 0;
-  if (s.use != Use::kExecute || !writable) return false;
+  if (need_of(s).right != Right::kExecute || !writable) return false;
   if (s.presence == Presence::kThere) return !on_the_host || !is_the_hosts(plan, named);
   return plan.tier == Tier::kProcess && on_the_host && !is_the_hosts(plan, named);
 }
 
 // What is asked for on the host: the thing itself, or the directory in which it is made or removed.
-std::optional<HostPath> find_outside(const Sighting& s, Right right, const HostLook& look) {
+std::optional<HostPath> find_outside(const Sighting& s, const Need& need, const HostLook& look) {
+  // What is mapped need not be a program.
+  const Right right = s.use == Use::kMap ? Right::kRead : need.right;
   auto found = look(place_of(s), right);
   // Its answer is that it is there already, whatever the policy says.
   if (found && s.anew && s.presence == Presence::kUnknown) return std::nullopt;
@@ -160,17 +163,18 @@ bool is_granted(const Sighting& s, const Plan& plan) {
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
   const Need need = need_of(s);
   // Landlock judges contents.
-  if (s.use == Use::kMark && plan.tier == Tier::kProcess) return std::nullopt;
+  if ((s.use == Use::kMark || s.use == Use::kMap) && plan.tier == Tier::kProcess) return std::nullopt;
   if (s.presence == Presence::kThere && (s.anew || (s.use == Use::kExecute && s.directory))) return std::nullopt;
   // What is not there may be held back all the same: outside of the cell there may be something of that name. But what
   // is made in a directory that is there is the cell's own.
   const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
   if (!hidden && !is_held_back(s, plan, need)) return std::nullopt;
-  const auto found = find_outside(s, need.right, look);
+  const auto found = find_outside(s, need, look);
   if (is_the_guests_program(s, plan, found.has_value())) {
     return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));
   }
   if (!found) return std::nullopt;  // nothing is there, outside either
+  if (s.use == Use::kMap && !found->regular) return std::nullopt;  // a device: no line would help
   // A name whose links could not be followed in the cell, or that the guest made or removed itself.
   const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
   if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;

@@ -228,6 +228,41 @@ TEST(Explain, X4_ALinkOfTheGuestsOwnIsJudgedByWhereItLeads) {
   EXPECT_EQ(denials[0].allow, "files.read = [\"/root/x\"]");
 }
 
+TEST(Explain, X4_AFileThatIsMappedToBeExecuted) {
+  Plan plan = sample();
+  const Host host = Host().has("/home/me/data/lib.so").has("/usr/lib/libc.so").has("/home/me/out/lib.so");
+  auto denials = explained(path(Use::kMap, "/home/me/data/lib.so", Presence::kThere), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0],
+            (Denial{"exec", "/home/me/data/lib.so", 2, "prog", "files.exec = [\"/home/me/data/lib.so\"]", ""}));
+  EXPECT_TRUE(explained(path(Use::kMap, "/usr/lib/libc.so", Presence::kThere), host).empty());
+  EXPECT_TRUE(is_granted(path(Use::kMap, "/usr/lib/libc.so", Presence::kThere), plan));
+  denials = explained(path(Use::kMap, "/work/own.so", Presence::kThere), host);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "files.exec_writable = true") << "the guest made it";
+  EXPECT_TRUE(explained(path(Use::kMap, "/nowhere", Presence::kThere), host).empty());
+  plan.tier = Tier::kProcess;
+  EXPECT_TRUE(explained(path(Use::kMap, "/home/me/data/lib.so", Presence::kThere), host, plan).empty())
+      << "Landlock does not judge it";
+}
+
+// Outside, too, a library is mapped by those who may only read it; and a device is never granted to be executed.
+TEST(Explain, X4_WhatIsMappedNeedNotBeAProgramButAFile) {
+  std::vector<Right> asked;
+  const auto look = [&](bool regular) {
+    return [&asked, regular](const std::string& name, Right right) -> std::optional<HostPath> {
+      asked.push_back(right);
+      return HostPath{name, false, false, right == Right::kRead, regular};
+    };
+  };
+  const Sighting seen = path(Use::kMap, "/home/me/data/lib.so", Presence::kThere);
+  const auto denials = explain({seen}, sample(), look(true));
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0].allow, "files.exec = [\"/home/me/data/lib.so\"]");
+  EXPECT_EQ(asked, std::vector{Right::kRead}) << "nor has it an interpreter";
+  EXPECT_TRUE(explain({seen}, sample(), look(false)).empty());
+}
+
 TEST(Explain, X4_NothingAllowsWhatThePolicyNeverGrants) {
   auto denials = explained(path(Use::kOpen, "/usr/bin/x", Presence::kThere, true), Host().has("/usr/bin/x"));
   ASSERT_EQ(denials.size(), 1u);

@@ -160,6 +160,7 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   // A gateway to the network tells of every connection that is tried; of unix sockets it knows nothing.
   telling.inet_elsewhere = plan.has_network() && !options.unix_sockets;
   telling.own_processes = plan.tier != Tier::kProcess;
+  telling.own_mounts = plan.tier != Tier::kProcess;
   telling.files = plan.limits.files;
   telling.launch_socket = wire::kControlFd;
   telling.launch_flags = wire::kSendFlags;

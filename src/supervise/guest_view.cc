@@ -23,6 +23,7 @@
 #include <fmt/format.h>
 
 #include "filter/watch.h"
+#include "supervise/readings.h"
 
 namespace cloche::guest_view {
 namespace {
@@ -148,6 +149,19 @@ std::optional<std::string> starting_point(pid_t pid, int place) {
   std::string path = read_link(link);
   if (!path.starts_with('/')) return std::nullopt;  // gone, no directory, or a pipe
   return path;
+}
+
+bool is_kept_by_mount(pid_t pid, int descriptor, Act act) {
+  const std::string info = read_start(fmt::format("/proc/{}/fdinfo/{}", pid, descriptor), kPage);
+  const auto flags = std::strtoull(std::string(line_after(info, "flags:\t")).c_str(), nullptr, 8);
+  const bool useless = (flags & O_PATH) != 0 || (act == Act::kMap && (flags & O_ACCMODE) == O_WRONLY);
+  const std::string_view id = line_after(info, "\nmnt_id:\t");
+  if (id.empty() || useless) return false;
+  constexpr std::size_t kMostMounts = std::size_t{256} << 10;
+  // Not in the list is what came from outside, or has no place: memory of the guest's.
+  const auto mounts = parse_mountinfo(read_start(fmt::format("/proc/{}/mountinfo", pid), kMostMounts));
+  const auto mount = std::ranges::find(mounts, id, &MountReading::id);
+  return mount != mounts.end() && mount->has(act == Act::kMap ? "noexec" : "ro");
 }
 
 std::uint64_t OpenFiles::of(pid_t pid) {

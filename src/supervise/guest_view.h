@@ -34,6 +34,10 @@ std::vector<Place> read_receivers(pid_t pid, std::uint64_t headers, std::uint64_
 
 // The directory that a relative name starts from: a descriptor, or the working directory (AT_FDCWD).
 std::optional<std::string> starting_point(pid_t pid, int place);
+// Whether the mount that an open file of the process lies on keeps everybody from that. False where it cannot be known,
+// or the descriptor is of no use for it anyway. Asks the kernel's own lists only, and no file system.
+enum class Act : std::uint8_t { kMap, kMark };
+bool is_kept_by_mount(pid_t pid, int descriptor, Act act);
 // How many files processes have open, asked again and again of one. 0 where the kernel does not tell (before 6.2).
 class OpenFiles {
  public:

@@ -56,6 +56,12 @@ bool must_be_new(const filter::WatchedCall& call, Use use) {
   return use == Use::kMake && !call.name.starts_with("rename");
 }
 
+// Times alone are set without a name by the call that also takes one.
+bool is_of_open_file(const seccomp_notif& told, const filter::WatchedCall& call) {
+  const bool sets_times = call.name == "utimensat" || call.name == "futimesat";
+  return filter::is_by_descriptor(call) || (sets_times && told.data.args[call.path] == 0);
+}
+
 bool is_of_names(Use use) { return use == Use::kMake || use == Use::kRemove || use == Use::kBind; }
 
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
@@ -184,6 +190,7 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
   }
   if (call == nullptr) return;
   note_descriptors(told, *call);
+  if (is_of_open_file(told, *call)) return note_open_file(told, *call);
   switch (call->use) {
     case Use::kDescriptor:
     case Use::kPair:
@@ -293,6 +300,24 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   if (!is_its_own(seen.what) && still_there(told)) add(std::move(seen), pid);
 }
 
+// Its name is the kernel's word, and it is there: what the mount makes of it is all that is left to know.
+void Observer::note_open_file(const seccomp_notif& told, const filter::WatchedCall& call) {
+  const auto pid = static_cast<pid_t>(told.pid);
+  const auto descriptor = static_cast<int>(told.data.args[call.place]);
+  const auto path = descriptor < 0 ? std::nullopt : guest_view::starting_point(pid, descriptor);
+  if (!own_table_ || !path || path->starts_with("/proc/")) return;
+  constexpr std::string_view kDeleted = " (deleted)";
+  Sighting seen;
+  seen.use = call.use;
+  seen.presence = Presence::kThere;
+  seen.what = path->substr(0, path->size() - (path->ends_with(kDeleted) ? kDeleted.size() : 0));
+  seen.real = seen.what;
+  const bool known = known_.contains(key_of(seen)) || observe::is_granted(seen, plan_);
+  const auto act = call.use == Use::kMap ? guest_view::Act::kMap : guest_view::Act::kMark;
+  if (!known && !guest_view::is_kept_by_mount(pid, descriptor, act)) return;
+  if (still_there(told)) add(std::move(seen), pid);
+}
+
 void Observer::note_address(const seccomp_notif& told, const filter::WatchedCall& call, guest_view::Place place) {
   const auto pid = static_cast<pid_t>(told.pid);
   if (!may_read(pid, place.address)) return;
@@ -352,13 +377,19 @@ void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall
 }
 
 // The arguments that tell one refusal of a call from another; others are pointers, or do not matter.
-std::string Observer::key_of(const Sighting& seen) const {
+std::string Observer::key_of_refused(const Sighting& seen) const {
   const auto rule = std::ranges::find(table_->rules, seen.number, &filter::Rule::number);
   const std::string_view name = rule == table_->rules.end() ? std::string_view() : rule->name;
   const bool first = name == "socket" || name == "socketpair" || name == "prctl";
   const bool second = name == "socket" || name == "ioctl" || name == "fcntl";
   return fmt::format("!{} {} {}", seen.number, first ? seen.args[0] & 0xffffffff : 0,
                      second ? seen.args[1] & 0xffffffff : 0);
+}
+
+std::string Observer::key_of(const Sighting& seen) const {
+  if (seen.refused) return key_of_refused(seen);
+  return fmt::format("{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
+                     seen.anew ? 'n' : '-', seen.datagram ? 'd' : '-', static_cast<int>(seen.family), seen.what);
 }
 
 // What is granted may lie on a server that does not answer, and there are other runs. The rest is the cell's own, or
@@ -404,10 +435,7 @@ const std::string& Observer::name_of(pid_t pid) {
 }
 
 void Observer::add(Sighting seen, pid_t pid) {
-  std::string key = seen.refused ? key_of(seen)
-                                 : fmt::format("{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r',
-                                               seen.makes ? 'm' : '-', seen.anew ? 'n' : '-', seen.datagram ? 'd' : '-',
-                                               static_cast<int>(seen.family), seen.what);
+  std::string key = key_of(seen);
   if (const auto found = known_.find(key); found != known_.end()) {
     Sighting& known = sightings_[found->second];
     ++known.count;
@@ -416,9 +444,8 @@ void Observer::add(Sighting seen, pid_t pid) {
   }
   if (granted_.contains(key)) return;
   // Tier 0 has the host's own tree, in which we see more than the guest does: how long we take must not tell it.
-  if (!seen.refused && own_table_ && seen.what.starts_with('/')) {
-    look_for(seen);
-  }
+  const bool unseen = seen.presence == Presence::kUnknown;
+  if (!seen.refused && own_table_ && unseen && seen.what.starts_with('/')) look_for(seen);
   // Of its own network; replies go to names that the kernel chose. Nothing is read for what is forgotten anyway.
   if (seen.use == Use::kConnect && seen.family == observe::Family::kAbstract && own_table_ &&
       plan_.net != NetMode::kHost && has_room_for(seen) && abstract_names_.has(pid, seen.what)) {

@@ -64,6 +64,7 @@ class Observer {
   void note(const seccomp_notif& told, const filter::WatchedCall* call, int error);
   void note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path, std::int8_t place,
                  filter::Use use);
+  void note_open_file(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_flags(std::uint64_t flags, observe::Sighting& seen) const;
   void note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_address(const seccomp_notif& told, const filter::WatchedCall& call, guest_view::Place place);
@@ -75,6 +76,7 @@ class Observer {
   guest_view::Patience patience_for(const std::string& path) const;
   bool has_room_for(const observe::Sighting& sighting) const;
   std::string key_of(const observe::Sighting& sighting) const;
+  std::string key_of_refused(const observe::Sighting& sighting) const;
   const std::string& name_of(pid_t pid);
   void look_at(observe::Sighting& sighting, const std::string& path) const;
   void look_for(observe::Sighting& sighting) const;

@@ -44,6 +44,9 @@ class DenialCase(CellCase):
         self.assertEqual(len(found), 1, report["denials"])
         return found[0]
 
+    def told(self, report, *kinds):
+        return [(d["what"], d["detail"]) for d in report["denials"] if d["what"] in kinds]
+
     def policy(self, *lines):
         tier = [] if "version" in lines[0] else ["version = 1", 'extends = "untrusted"']
         return self.path("policy.toml", "\n".join([*tier, *lines]) + "\n")

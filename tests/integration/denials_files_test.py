@@ -1,4 +1,5 @@
 """X4: denials of files: none is left out, none is made up, and the line that is told is the one that helps."""
+import glob
 import os
 import shutil
 import tempfile
@@ -44,11 +45,145 @@ class Programs(DenialCase):
                 self.assertEqual([d for d in report["denials"] if d["what"] == "exec"], [])
 
 
+MAP = """
+import mmap
+def load(path, prot=mmap.PROT_READ | mmap.PROT_EXEC, flags=os.O_RDONLY):
+    mmap.mmap(os.open(path, flags), 1, flags=mmap.MAP_PRIVATE, prot=prot)
+"""
+
+
+class Mapped(DenialCase):
+    """Libraries are no programs to the kernel, and are kept from being executed by the mount that they lie on."""
+    def test_X4_code_of_a_file_that_may_only_be_read(self):
+        os.chmod(self.data, 0o644)  # none needs to be executable for it
+        body = MAP + f"attempt(lambda: load({self.data!r}))\n" * 3
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                _, report = self.python(*options, "--read", self.place, body=body)
+                if kind != "native":  # neither Landlock nor bwrap's mounts keep anybody from it
+                    self.assertEqual((output_of(report), self.told(report, "exec")), ("ok\n" * 3, []))
+                    continue
+                self.assertEqual(output_of(report), "1\n" * 3)
+                denial = self.denial(report, "exec", self.data)
+                self.assertEqual((denial["allow"], denial["count"]), (f'files.exec = ["{self.data}"]', 3))
+                self.assertIn("python3", denial["program"])
+                done, report = self.python(*options, "--policy", self.policy(denial["allow"]), body=body)
+                self.assertEqual((output_of(report), self.told(report, "exec")), ("ok\n" * 3, []), done.stderr)
+
+    def test_X4_a_program_that_the_loader_is_asked_to_start(self):
+        loader = (glob.glob("/lib64/ld-linux-*.so.*") + glob.glob("/lib/ld-linux-*.so.*"))[0]
+        program = os.path.join(self.place, "true")
+        shutil.copy("/usr/bin/true", program)
+        done, report = self.run_report("--read", self.place, "--", loader, program)
+        self.assertNotEqual(done.returncode, 0)
+        line = self.denial(report, "exec", program)["allow"]
+        self.assertIn(b"denied: exec " + program.encode(), done.stderr)
+        done, report = self.run_report("--policy", self.policy(line), "--", loader, program)
+        self.assertEqual((done.returncode, self.told(report, "exec")), (0, []), done.stderr)
+
+    def test_X4_code_that_the_guest_made(self):
+        tree = os.path.join(self.place, "tree")
+        os.mkdir(tree)
+        for name in ("/work/x", "/tmp/x", tree + "/x"):
+            with self.subTest(name):
+                body = MAP + f"open({name!r}, 'w').write('x' * 4096)\nattempt(lambda: load({name!r}))"
+                _, report = self.python("--workspace", tree, "--cwd", "/work", body=body)
+                self.assertEqual(self.denial(report, "exec", name)["allow"], "files.exec_writable = true")
+                _, report = self.python("--workspace", tree, "--set", "files.exec_writable=true", body=body)
+                self.assertEqual((output_of(report), self.told(report, "exec")), ("ok\n", []))
+
+    def test_X4_what_can_be_mapped_is_not_called_denied(self):
+        body = MAP + f"""
+import lzma, sqlite3, ssl
+attempt(lambda: load("/usr/bin/env"))
+attempt(lambda: load({self.data!r}, prot=mmap.PROT_READ))
+open("x", "w").write("x")
+attempt(lambda: load("x", flags=os.O_WRONLY))
+attempt(lambda: load({self.data!r}, flags=os.O_PATH))
+attempt(lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+def load_memory():
+    memory = os.memfd_create("code", os.MFD_CLOEXEC | 8)  # MFD_NOEXEC_SEAL, not of older kernels
+    os.ftruncate(memory, 4096)
+    mmap.mmap(memory, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+attempt(load_memory)
+"""
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                answers = set()
+                for level in ("off", "calls", "files", "all"):
+                    _, report = self.python(*options, "--read", self.data, "--observe", level, body=body)
+                    answers.add(output_of(report))
+                    self.assertEqual(self.told(report, "exec"), [])
+                self.assertEqual(len(answers), 1, answers)
+                lines = answers.pop().split()
+                self.assertEqual((lines[:2], len(lines)), (["ok", "ok"], 6))
+
+    def test_X4_mapping_again_and_again_is_counted(self):
+        body = MAP + f"""
+fd = os.open({self.data!r}, os.O_RDONLY)
+for n in range(3000):
+    try: mmap.mmap(fd, 1, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_EXEC)
+    except OSError: pass
+"""
+        _, report = self.python("--read", self.data, "--wall", "30s", body=body)
+        self.assertEqual(self.denial(report, "exec", self.data)["count"], 3000)
+        _, report = self.python("--read", self.data, "--wall", "30s", "--observe", "calls", body=body)
+        self.assertEqual(self.told(report, "exec"), [])
+
+
+MARKS = """
+fd = os.open(PATH, os.O_RDONLY)
+attempt(lambda: os.fchmod(fd, 0o644))
+attempt(lambda: os.utime(fd))
+attempt(lambda: os.fchown(fd, -1, -1))
+attempt(lambda: os.setxattr(fd, "user.mark", b"x"))
+attempt(lambda: os.removexattr(fd, "user.mark"))
+"""
+
+
+class Marks(DenialCase):
+    """Modes, times and attributes of a file that is open, which need no name."""
+    def test_X4_of_a_file_that_may_only_be_read(self):
+        body = MARKS.replace("PATH", repr(self.data))
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                _, report = self.python(*options, "--read", self.place, body=body)
+                if kind == "process":  # Landlock does not judge it
+                    self.assertEqual(self.told(report, "write"), [])
+                    continue
+                self.assertEqual(output_of(report), "30\n" * 5)  # EROFS
+                denial = self.denial(report, "write", self.data)
+                self.assertEqual((denial["allow"], denial["count"]), (f'files.write = ["{self.data}"]', 5))
+                _, report = self.python(*options, "--policy", self.policy(denial["allow"]), body=body)
+                self.assertNotIn("30", output_of(report))
+                self.assertEqual(self.told(report, "write"), [])
+
+    def test_X4_what_is_not_refused_by_the_policy_is_not_told(self):
+        body = "open('/work/own', 'w').close()\n" + MARKS.replace("PATH", '"/work/own"') + f"""
+os.unlink("/work/own")
+attempt(lambda: os.fchmod(fd, 0o600))
+attempt(lambda: os.fchmod(os.open({self.data!r}, os.O_PATH), 0o600))
+attempt(lambda: os.fchmod(os.pipe()[0], 0o600))
+attempt(lambda: os.fchmod(1, 0o600))
+attempt(lambda: os.fchmod(99, 0o600))
+attempt(lambda: os.fchmod(os.open("/dev/null", os.O_RDONLY), 0o600))
+attempt(lambda: os.fchmod(os.open("/proc/self/status", os.O_RDONLY), 0o600))
+"""
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                body = body if kind != "process" else body.replace("/work/own", "own")
+                answers = set()
+                for level in ("off", "calls", "files", "all"):
+                    _, report = self.python(*options, "--read", self.data, "--observe", level, body=body)
+                    answers.add(output_of(report))
+                    self.assertEqual(self.told(report, "write"), [])
+                self.assertEqual(len(answers), 1, answers)
+                lines = answers.pop().split()
+                self.assertEqual((lines[:2], len(lines)), (["ok", "ok"], 12))
+
+
 class Successes(DenialCase):
     PROCESS = KINDS["process"]
-
-    def told(self, report, *kinds):
-        return [(d["what"], d["detail"]) for d in report["denials"] if d["what"] in kinds]
 
     def test_X4_addresses_and_ports_behind_a_gateway(self):
         body = """

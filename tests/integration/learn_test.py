@@ -4,8 +4,9 @@ import os
 import socket
 import subprocess
 import threading
+import time
 
-from cell import CGROUPS, CLOCHE
+from cell import CGROUPS, CLOCHE, TIMEOUT, mark, processes_with
 from learn_case import LIMITS, LearnCase, without_each_grant
 
 
@@ -322,3 +323,42 @@ class Killed(LearnCase):
             process.stderr.read()
             self.assertEqual(process.wait(timeout=30), 130)
         self.assertFalse(os.path.exists(policy))
+
+    def litter(self):
+        """What lies where a run could leave something: for all it knows this folder is the whole machine."""
+        kept = ("project", "tools", "home/.ssh", "state/gc.lock")
+        names = (os.path.relpath(os.path.join(top, name), self.folder)
+                 for top, folders, files in os.walk(self.folder) for name in files + folders)
+        return sorted(name for name in names if not name.startswith(kept) and name not in ("home", "state", "tmp"))
+
+    def kill_half_way(self, moment, *command):
+        """With -9, after so many seconds, or as soon as something lies about that it would leave."""
+        process = subprocess.Popen([CLOCHE, "learn", *LIMITS, "--output", self.path("none.toml"), "--", *command],
+                                   cwd=self.project, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + moment
+        while time.monotonic() < end and process.poll() is None and not self.litter():
+            time.sleep(0.001)
+        process.kill()
+        self.assertEqual(process.wait(TIMEOUT), -9, "it was done already")
+
+    def test_X5_kill_9_leaves_nothing(self):
+        self.env["TMPDIR"] = self.env["XDG_RUNTIME_DIR"] = self.path("tmp")
+        os.mkdir(self.path("tmp"), 0o700)
+        # Much to compare after each run, which is when most of the moments come; and one that runs when it comes.
+        writes = "head -c 64M /dev/urandom > out/big; head -c 64M /dev/zero > out/other"
+        sleeps = mark()
+        for moment, code in ((0.3, writes), (0.8, writes), (1.5, writes), (0.5, f"echo x > out/new; sleep {sleeps}")):
+            with self.subTest(moment=moment, code=code):
+                self.kill_half_way(moment, "sh", "-c", code)
+                done = self.do("gc")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.litter(), [])
+        end = time.monotonic() + TIMEOUT
+        while processes_with(sleeps) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(processes_with(sleeps), [])
+        self.assertEqual(os.listdir(self.project + "/out"), [])
+        done = self.learn("--", "cat", "data/one")
+        self.assertEqual(done.returncode, 0, done.stderr)
