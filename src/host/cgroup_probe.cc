@@ -8,6 +8,8 @@
 #include <bit>
 #include <optional>
 
+#include "base/octal.h"
+
 namespace cloche::host {
 namespace {
 
@@ -26,8 +28,8 @@ bool climbs(std::string_view path) { return path.ends_with("/..") || path.find("
 // Where our cgroup appears below this mount; nullopt when the mount shows another part of the tree. A path or root
 // with ".." lies outside our cgroup namespace and cannot be followed by name.
 std::optional<std::string> own_directory(const Mount& mount, std::string_view path) {
-  std::string point = unescape(mount.point);
-  const std::string root = unescape(mount.root);
+  std::string point = unescape_octal(mount.point);
+  const std::string root = unescape_octal(mount.root);
   if (climbs(root) || climbs(path) || path.size() >= PATH_MAX) return std::nullopt;
   if (point == "/") point.clear();
   if (root == "/") return path == "/" ? point : point + std::string(path);
@@ -123,7 +125,7 @@ std::optional<Prober::Candidate> Prober::judge(const std::string& directory, con
 // The directory that CLOCHE_CGROUP names holds the leaves itself, whatever its own name is: whoever named it gave it to
 // us, and its parent perhaps not.
 std::optional<Prober::Candidate> Prober::judge_named(const Mount& mount, const std::string& own) {
-  std::string point = unescape(mount.point);
+  std::string point = unescape_octal(mount.point);
   if (point == "/") point.clear();
   const std::string directory = point + "/" + query_.named;
   std::string ancestor = directory;
@@ -158,7 +160,7 @@ std::optional<Prober::Candidate> Prober::find_v2(std::string_view path) {
     add_reason(v2_reasons_, "cgroup v2: the mount does not show our own cgroup");
     return std::nullopt;
   }
-  std::string point = unescape(mount->point);
+  std::string point = unescape_octal(mount->point);
   if (point == "/") point.clear();
   // A tree without them beside version 1 controllers is the usual hybrid host: nothing to look for.
   const auto top = read(point + "/cgroup.controllers");
@@ -207,7 +209,7 @@ std::optional<std::string> Prober::v1_parent(Controller controller, const std::v
     return std::nullopt;
   }
   v1_mounted_ = true;
-  const std::string point = unescape(mount->point);
+  const std::string point = unescape_octal(mount->point);
   if (!query_.named.empty()) {
     const std::string named = point + "/" + query_.named;
     if (can_write(named)) return named + "/cloche";

@@ -38,8 +38,6 @@ std::optional<Mount> parse_mount(std::string_view line) {
   return mount;
 }
 
-bool is_octal(char c) { return c >= '0' && c <= '7'; }
-
 // Directories that the kernel makes only to be mounted on; a mount there hides nothing.
 bool hides_nothing(std::string_view below_proc) {
   return below_proc == "/sys/fs/binfmt_misc" || below_proc == "/fs/nfsd" || below_proc == "/xen" ||
@@ -61,22 +59,6 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
     if (auto mount = parse_mount(take_until(text, '\n'))) mounts.push_back(*mount);
   }
   return mounts;
-}
-
-std::string unescape(std::string_view field) {
-  std::string plain;
-  plain.reserve(field.size());
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    const bool escape = field[i] == '\\' && field.size() - i > 3 && field[i + 1] <= '3' && is_octal(field[i + 1]) &&
-                        is_octal(field[i + 2]) && is_octal(field[i + 3]);
-    if (!escape) {
-      plain.push_back(field[i]);
-      continue;
-    }
-    plain.push_back(static_cast<char>((field[i + 1] - '0') * 64 + (field[i + 2] - '0') * 8 + (field[i + 3] - '0')));
-    i += 3;
-  }
-  return plain;
 }
 
 std::vector<CgroupLine> parse_self_cgroup(std::string_view text) {

@@ -10,7 +10,7 @@
 
 namespace cloche::host {
 
-// The views point into the parsed text, still with its octal escapes (\040 is a blank): see unescape().
+// The views point into the parsed text, still with its octal escapes (\040 is a blank): see unescape_octal().
 struct Mount {
   std::uint64_t id = 0;
   std::uint64_t parent = 0;
@@ -22,7 +22,6 @@ struct Mount {
 };
 
 std::vector<Mount> parse_mountinfo(std::string_view text);
-std::string unescape(std::string_view field);
 
 struct CgroupLine {
   std::string_view controllers;  // "cpu,cpuacct", "name=systemd", "" for version 2

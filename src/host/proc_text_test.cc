@@ -24,12 +24,6 @@ TEST(ProcText, MountinfoFieldsAreFoundWhateverTheOptionalOnes) {
   }
 }
 
-TEST(ProcText, UnescapeTurnsOctalIntoBytesAndLeavesTheRest) {
-  EXPECT_EQ(unescape("a\\040b\\134c\\012"), "a b\\c\n");
-  EXPECT_EQ(unescape("a\\04"), "a\\04");
-  EXPECT_EQ(unescape("\\999\\400x\\"), "\\999\\400x\\");
-}
-
 TEST(ProcText, CgroupPathsMayHoldColons) {
   const auto lines = parse_self_cgroup("4:cpu,cpuacct:/a:b\n0::/x:y\n");
   ASSERT_EQ(lines.size(), 2u);

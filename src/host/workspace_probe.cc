@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/octal.h"
 #include "host/files.h"
 #include "host/proc_text.h"
 
@@ -21,7 +22,7 @@ std::string mount_inside(const std::string& path, const std::string& root) {
   const auto text = host::read_text(root + "/proc/self/mountinfo", host::kMountinfoMax);
   if (!text) return {};
   for (const host::Mount& mount : host::parse_mountinfo(*text)) {
-    std::string point = host::unescape(mount.point);
+    std::string point = unescape_octal(mount.point);
     if (point.size() > path.size() && point.starts_with(path) && point[path.size()] == '/') return point;
   }
   return {};

@@ -136,10 +136,10 @@ uint64_t microseconds(const struct timeval& t) {
 
 // ext4 refuses a large write as a whole, so some room may be left: it is full where there is none for the largest
 // piece.
-uint32_t how_full() {
+uint32_t how_full(const char* place) {
   constexpr uint64_t kLargestPiece = 512;  // blocks
   struct statfs scratch;
-  if (statfs("/work", &scratch) != 0) return 0;
+  if (statfs(place, &scratch) != 0) return 0;
   uint64_t least = 0;
   if (scratch.f_type == kExt4Magic) {
     least = scratch.f_blocks / 8 < kLargestPiece ? scratch.f_blocks / 8 : kLargestPiece;
@@ -149,6 +149,15 @@ uint32_t how_full() {
   if (scratch.f_bavail <= least) return wire::kScratchFull;
   return scratch.f_ffree == 0 ? wire::kScratchFull | wire::kInodesUsedUp : 0;
 }
+
+// Native cells have one file system behind all of these, others one for each. Outside of a cell they are the host's.
+uint32_t how_full() {
+  static const char* const kPlaces[] = {"/work", "/tmp", "/home/guest", "/dev/shm"};
+  uint32_t found = 0;
+  for (unsigned i = 0; i < 4 && found == 0 && getpid() == 1; ++i) found = how_full(kPlaces[i]);
+  return found;
+}
+
 void tell_exit(int status) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/octal.h"
 #include "sys/file.h"
 
 namespace cloche {
@@ -42,20 +43,6 @@ int access_mode(observe::Right right) {
       break;
   }
   return X_OK;
-}
-
-// "\040" in mountinfo is a blank.
-std::string unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      out += static_cast<char>(((text[i + 1] - '0') << 6) | ((text[i + 2] - '0') << 3) | (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
 }
 
 // The text before the mark, which is taken out with it.
@@ -128,7 +115,7 @@ HostLook::HostLook(std::string_view mounts) : known_(!mounts.empty()), until_(Cl
     while (!line.empty() && cut(line, ' ') != "-") {
     }
     const std::string_view kind = cut(line, ' ');
-    if (std::ranges::find(kOwnKinds, kind) == kOwnKinds.end()) elsewhere_.push_back(unescaped(point));
+    if (std::ranges::find(kOwnKinds, kind) == kOwnKinds.end()) elsewhere_.push_back(unescape_octal(point));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/octal.h"
+
 namespace cloche {
 namespace {
 
@@ -78,7 +80,7 @@ std::vector<MountReading> parse_mountinfo(std::string_view text) {
     const auto left = words(line.substr(0, dash), ' ');
     const auto right = words(line.substr(dash + 3), ' ');
     if (left.size() < 6 || right.empty()) return;
-    out.push_back({std::string(left[0]), std::string(left[1]), std::string(left[3]), std::string(left[4]),
+    out.push_back({std::string(left[0]), std::string(left[1]), unescape_octal(left[3]), unescape_octal(left[4]),
                    std::string(left[5]), std::string(right[0]), std::string(right.size() > 2 ? right.back() : ""),
                    std::string(left[2])});
   });

@@ -79,7 +79,7 @@ TEST(Readings, MountsKeepBothSetsOfOptions) {
   EXPECT_EQ(mounts[1].type, "ext4");
   EXPECT_TRUE(mounts[2].has("subset=pid"));
   EXPECT_TRUE(mounts[2].has("noexec"));
-  EXPECT_EQ(mounts[3].point, "/mnt/a\\040b");
+  EXPECT_EQ(mounts[3].point, "/mnt/a b");
   EXPECT_EQ(mounts[3].type, "ext4");
 }
 

@@ -239,6 +239,17 @@ attempt(lambda: os.mkdir("/usr/bin"))
         self.assertEqual((output_of(report), self.told(report, "write")), ("True\n", []))
 
 
+class FullPlaces(DenialCase):
+    def test_X4_every_place_that_a_guest_fills(self):
+        for kind in ("native", "bwrap"):
+            for place in ("/work", "/tmp", "/home/guest", "/dev/shm") if kind in KINDS else ():
+                with self.subTest(kind, place=place):
+                    body = f"for n in 1 2; do head -c 3000000 /dev/zero >{place}/$n; done; true"
+                    _, report = self.run_report(*KINDS[kind], "--disk", "4M", "--", "sh", "-c", body)
+                    told = [d["detail"] for d in report["denials"] if d["what"] == "limit"]
+                    self.assertTrue(told and told[0].startswith("limits.disk"), report["denials"])
+
+
 class OwnPlaces(DenialCase):
     """Of /tmp a cell has its own, and does not show what the host has there."""
     def setUp(self):

@@ -48,6 +48,17 @@ class Untouched(WorkspaceCase):
                 self.assertEqual((changes["added"], changes["modified"], changes["deleted"]), (0, 0, 0))
                 self.assertNotIn(b"cloche diff", done.stderr)
 
+    def test_X6_names_that_the_kernel_escapes(self):
+        for name in ("a b", "c\\s", "f\\040g"):
+            tree = os.path.join(self.tree, name)
+            os.mkdir(tree)
+            for mode in MODES:
+                with self.subTest(name, mode=mode):
+                    options = ["--workspace", tree, "--workspace-mode", mode, "--cwd", tree]
+                    done, report = self.run_report(*options, "--", "sh", "-c", "echo new >made; ls")
+                    self.assertEqual((done.returncode, output_of(report)), (0, "made\n"), done.stderr)
+                    self.assertEqual((report["workspaces"][0]["added"], os.listdir(tree)), (1, []))
+
     def test_X6_a_fifo_that_nobody_touched_is_no_change(self):
         os.mkfifo(self.tree + "/fifo")
         for mode in MODES:
