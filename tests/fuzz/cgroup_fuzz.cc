@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/octal.h"
 #include "host/cgroup_probe.h"
 #include "host/proc_text.h"
 
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const auto mounts = cloche::host::parse_mountinfo(mountinfo);
   for (const auto& mount : mounts) {
-    if (cloche::host::unescape(mount.point).size() > mount.point.size()) __builtin_trap();
+    if (cloche::unescape_octal(mount.point).size() > mount.point.size()) __builtin_trap();
   }
   cloche::host::proc_looks_mountable(mounts);
   if (cloche::host::parse_id_span(self_cgroup) > (std::uint64_t{1} << 32)) __builtin_trap();
