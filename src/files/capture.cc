@@ -427,7 +427,7 @@ Result<Summary> Capture::finish(int into) {
   drop_litter();
   CLOCHE_TRY(blobs_.settle());
   CLOCHE_TRY(save(into, proposal_));
-  return summarize(proposal_);
+  return summarize(proposal_, view_.lower);
 }
 
 }  // namespace
