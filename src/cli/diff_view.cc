@@ -11,7 +11,6 @@
 #include "diff/unified.h"
 #include "report/paint.h"
 #include "report/text.h"
-#include "tree/protected_names.h"
 
 namespace cloche::cli {
 namespace {
@@ -117,13 +116,16 @@ ShownWorkspace look_at(const Workspace& workspace, const files::Selection& selec
     from[rename.to] = rename.from;
     shown_elsewhere.insert(rename.from);
   }
+  // Of the whole proposal: what is shown of it is no word about what will be applied.
+  const auto reasons = files::why_protected(workspace.root.get(), proposal);
   ShownWorkspace shown{&workspace, {}};
   for (const auto& [index, hunks] : selection) {
     if (shown_elsewhere.contains(index)) continue;
-    ShownEntry one{&proposal.entries[index], nullptr, {}};
+    ShownEntry one{&proposal.entries[index], nullptr, {}, reasons[index]};
     if (workspace.root.valid()) one.found = files::compare(workspace.root.get(), proposal, index);
     if (const auto old = from.find(index); old != from.end()) {
       one.from = &proposal.entries[old->second];
+      one.why_from_protected = reasons[old->second];
       // The side that stands worse is the one to be told of.
       if (workspace.root.valid() && one.found.standing <= files::Standing::kThere) {
         one.found = files::compare(workspace.root.get(), proposal, old->second);
@@ -136,12 +138,10 @@ ShownWorkspace look_at(const Workspace& workspace, const files::Selection& selec
 
 std::vector<std::string> marks_of(const ShownEntry& shown) {
   std::vector<std::string> marks;
-  const auto add_protected = [&](const Entry& entry) {
-    if (const auto why = tree::why_protected(entry.path, kind_after(entry))) marks.push_back("protected: " + *why);
-  };
   const Entry& entry = *shown.entry;
-  add_protected(entry);
-  if (shown.from != nullptr) add_protected(*shown.from);
+  for (const auto& why : {shown.why_protected, shown.why_from_protected}) {
+    if (why) marks.push_back("protected: " + *why);
+  }
   if (entry.obstacle != files::Obstacle::kNone) {
     marks.push_back("cannot be applied: " + std::string(to_string(entry.obstacle)));
   } else if (shown.found.standing == files::Standing::kThere) {
@@ -228,7 +228,7 @@ Status write_json(JsonWriter& json, const ShownWorkspace& shown) {
     write_state(json, "after", entry.after);
     json.member("conflict", one.found.standing > files::Standing::kThere);
     json.member("appliable", entry.obstacle == files::Obstacle::kNone);
-    json.member("protected", tree::why_protected(entry.path, kind_after(entry)).has_value());
+    json.member("protected", one.why_protected.has_value());
     json.strings("marks", marks_of(one));
     if (one.from == nullptr && kind_after(entry) == FileKind::kRegular) {
       CLOCHE_TRY_ASSIGN(const std::optional<files::Texts> texts,

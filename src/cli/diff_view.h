@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct ShownEntry {
   const files::Entry* entry = nullptr;
   const files::Entry* from = nullptr;  // a rename: the entry that is gone
   files::Found found;
+  std::optional<std::string> why_protected = {};
+  std::optional<std::string> why_from_protected = {};
 };
 
 struct ShownWorkspace {

@@ -9,6 +9,7 @@
 #include "cli/console.h"
 #include "cli/run_options.h"
 #include "cli/ticker.h"
+#include "engine/left_behind.h"
 #include "report/json_writer.h"
 #include "report/text.h"
 #include "store/collect.h"
@@ -103,7 +104,7 @@ int gc_command(Words words) {
     if (ticker.due()) ticker(fmt::format("removing run {}; {} files so far", progress.id, progress.entries));
     return true;
   };
-  const auto done = dry ? store::preview(*place, *limits) : store::collect(*place, *limits, tell);
+  const auto done = dry ? store::preview(*place, *limits) : store::collect(*place, *limits, tell, sweep_of_host());
   if (!done) return complain(done.error(), exit_code_of(done.error()));
   const int code =
       put(STDOUT_FILENO, parsed->has("--json") ? as_json(*done, dry) : as_text(*done, dry)) ? 0 : kExitFailed;

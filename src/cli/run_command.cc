@@ -110,6 +110,7 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   auto cancel = cancel_signals();
   if (!cancel) return refusal(request, policy, cancel.error());
   HeadStart head = begin_early(*keeper);
+  head.hands_out = !args.gets.empty();
   // From here on the first process is on its way, and what takes time is done beside it.
   const Environment env = read_environment();
   auto made = make_policy(args, env);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/left_behind.h"
 #include "store/collect.h"
 
 namespace cloche::cli {
@@ -57,7 +58,7 @@ Status RunRecord::finish(const Report& report, std::string_view json, std::optio
   const Status finished = record_ ? record_->finish(end, json) : plain_->finish(end, json);
   record_.reset();
   plain_.reset();
-  store::collect_if_due(place_, env_);
+  store::collect_if_due(place_, env_, sweep_of_host());
   return must_ ? finished : Status{};
 }
 

@@ -170,6 +170,7 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
   Attempt out;
   Leftovers left;
   left.started = time_now();
+  left.janitor = supervisor.tree_janitor();
   if (!plan->workspaces.empty()) wiring.not_before = left.started;
   CLOCHE_TRY_ASSIGN(left.roots, open_roots(*plan));
   wiring.on_step_failed = [&](wire::StepKind kind, int error) {
@@ -210,7 +211,7 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   Starter starter = head.keeper ? starter_with(head.keeper, head.only_keeper) : Starter(start_cell);
   // Tier 0 leaves directory trees, whose removal takes more than a process in our memory may use.
   const bool leaves_trees = policy.tier == Tier::kProcess || policy.workspace.scratch == WorkspaceScratch::kDisk;
-  const bool apart = leaves_trees || head.in_host_program;
+  const bool apart = leaves_trees || head.hands_out || head.in_host_program;
   auto supervisor =
       Supervisor::make(host, std::move(starter), apart ? Janitor::Home::kProgram : Janitor::Home::kShared);
   if (!supervisor) return refusal(named, policy, supervisor.error());

@@ -48,17 +48,19 @@ struct HeadStart {
   std::optional<Error> no_keeper;  // so this is the end of it
   Spawned first;
   bool in_host_program = false;  // whose memory is not for a janitor to share
+  bool hands_out = false;        // files to places on the host, where a janitor may have to remove a tree
 };
 HeadStart begin_early(const KeeperUse& keeper);
 
 // What a guest wrote, after its end.
 struct Leftovers {
   Fd scratch;
-  DiskImage image;        // the scratch, if that lies on the disk; ends with it
-  WorkDirectory disk;     // in which the changes to workspaces lie, if not in the scratch
-  std::vector<Fd> roots;  // the workspaces on the host, in the order of the plan
-  timespec started{};     // before the first process; the guest began in a later tick of the clock of files
-  timespec copied{};      // when copies were complete
+  DiskImage image;             // the scratch, if that lies on the disk; ends with it
+  WorkDirectory disk;          // in which the changes to workspaces lie, if not in the scratch
+  std::vector<Fd> roots;       // the workspaces on the host, in the order of the plan
+  timespec started{};          // before the first process; the guest began in a later tick of the clock of files
+  timespec copied{};           // when copies were complete
+  Janitor* janitor = nullptr;  // the engine's; null: it removes no trees
 };
 // Called when the guest is gone, before the report is given out; may add to it.
 using Keep = std::function<void(const Plan& plan, const Leftovers& left, Report& report)>;

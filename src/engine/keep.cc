@@ -92,6 +92,13 @@ Status keep_artifacts(const std::vector<files::GuestPlace>& places, const Keepin
   return {};
 }
 
+// The hidden directory of a copy that is under way goes with the engine, however that ends.
+files::Caretaker caretaker_of(Janitor* janitor) {
+  if (janitor == nullptr) return {};
+  return {[janitor](const std::string& path) { return janitor->watch(Janitor::Kind::kDirectory, {path}); },
+          [janitor](const std::string& path) { janitor->forget({path}); }};
+}
+
 }  // namespace
 
 Status check_apart(const std::string& run_directory, const std::vector<std::string>& workspaces) {
@@ -137,7 +144,7 @@ Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keepin
   if (!places) return std::unexpected(places.error());
   note(keep_artifacts(*places, keeping, report));
   for (const auto& [path, to] : keeping.gets) {
-    auto fetched = files::fetch(*places, path, to, keeping.progress);
+    auto fetched = files::fetch(*places, path, to, keeping.progress, caretaker_of(left.janitor));
     if (!fetched) note(std::unexpected(fetched.error()));
   }
   return first;

@@ -13,7 +13,6 @@
 #include "tree/inspect.h"
 #include "tree/path_rules.h"
 #include "tree/place.h"
-#include "tree/protected_names.h"
 
 namespace cloche::files {
 namespace {
@@ -53,7 +52,7 @@ class Application {
   Result<bool> resolve(const Entry& entry, const Found& found, Target& target);
   Result<std::optional<diff::Merge>> merge(const Entry& entry, const Found& found, const Target& target) const;
   Result<std::optional<std::string>> present_text(const Entry& entry, const Found& found) const;
-  void check_protected(const Entry& entry);
+  void check_protected(std::size_t index);
   void add_change(const Entry& entry, const Found& found, Target target);
   void keep_what_may_have_moved();
   Status carry_out();
@@ -67,10 +66,12 @@ class Application {
   std::vector<tree::Change> changes_;
   std::map<std::uint64_t, std::string> left_out_;  // files with content that cannot be applied, by size
   std::vector<Note> notes_;
+  std::vector<std::optional<std::string>> protected_;  // why, by the entry's index
 };
 
 Result<Outcome> Application::run(Selection selection) {
   add_parents(proposal_, selection);
+  protected_ = why_protected(root_, proposal_);
   for (const auto& [index, hunks] : selection) CLOCHE_TRY(prepare(index, hunks));
   keep_what_may_have_moved();
   CLOCHE_TRY(carry_out());
@@ -106,7 +107,7 @@ Status Application::prepare(std::size_t index, const std::optional<std::vector<s
     notes_.push_back(std::move(note));
     return {};
   }
-  check_protected(entry);
+  check_protected(index);
   if (found.standing != Standing::kClean) {
     CLOCHE_TRY_ASSIGN(const bool resolved, resolve(entry, found, target));
     if (!resolved) return {};
@@ -204,8 +205,9 @@ Result<std::optional<std::string>> Application::present_text(const Entry& entry,
   return std::move(texts->before);
 }
 
-void Application::check_protected(const Entry& entry) {
-  const auto reason = tree::why_protected(entry.path, entry.after ? entry.after->kind : entry.before->kind);
+void Application::check_protected(std::size_t index) {
+  const Entry& entry = proposal_.entries[index];
+  const std::optional<std::string>& reason = protected_[index];
   if (!reason || options_.all_protected) return;
   const bool granted =
       std::ranges::any_of(options_.granted, [&](const std::string& path) { return lies_in(entry.path, path); });

@@ -279,6 +279,29 @@ TEST(ApplyProposal, ProtectedNamesNeedTheirOwnGrant) {
   EXPECT_TRUE(fs::exists(desk.lower(".git/hooks/pre-commit")));
 }
 
+TEST(ApplyProposal, ARepositoryOfAnyNameNeedsAGrantAlsoPieceByPiece) {
+  ApplyDesk desk;
+  fs::create_directories(desk.lower("theirs/objects"));
+  fs::create_directories(desk.lower("theirs/refs"));
+  write_file(desk.upper("theirs/config"), "[core]\n");
+  write_file(desk.upper("theirs/HEAD"), "ref: refs/heads/main\n");
+  write_file(desk.upper("plain/config"), "x");
+  const auto summary = desk.capture();
+  expect_captured(summary);
+  EXPECT_EQ(summary->guarded, 2u);
+  // Either could be the first of two.
+  for (const char* path : {"theirs/config", "theirs/HEAD", "theirs"}) {
+    const auto refused = desk.apply({.force = true}, {path});
+    ASSERT_TRUE(refused);
+    EXPECT_FALSE(refused->applied) << path;
+    for (const Problem& problem : refused->problems) EXPECT_EQ(problem.kind, ProblemKind::kProtected) << problem.path;
+  }
+  expect_done(desk.apply({}, {"plain"}));
+  EXPECT_FALSE(fs::exists(desk.lower("theirs/config")));
+  expect_done(desk.apply({.granted = {"theirs"}}));
+  EXPECT_TRUE(fs::exists(desk.lower("theirs/config")));
+}
+
 TEST(ApplyProposal, WhatCannotBeAppliedIsLeftOutAndSaid) {
   ApplyDesk desk;
   ASSERT_EQ(::mkfifo(desk.upper("fifo").c_str(), 0666), 0);

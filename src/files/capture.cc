@@ -440,7 +440,7 @@ Result<Summary> Capture::finish(int into) {
   arrange();
   CLOCHE_TRY(blobs_.settle());
   CLOCHE_TRY(save(into, proposal_));
-  return summarize(proposal_);
+  return summarize(proposal_, view_.lower);
 }
 
 Status check_root(const View& view) {

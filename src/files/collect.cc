@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -175,21 +177,23 @@ class Fetcher {
 // is not ours there is neither used nor removed.
 class Hidden {
  public:
-  static Result<Hidden> make(const Destination& to) {
+  static Result<Hidden> make(const Destination& to, const Caretaker& caretaker) {
     constexpr int kTries = 100;
+    CLOCHE_TRY_ASSIGN(const std::string place, path_of(to));
     for (int i = 0; i < kTries; ++i) {
       std::string name = fmt::format(".cloche-get-{}-{}", ::getpid(), i);
+      struct stat st{};
+      // What is there already is never given into the care of anybody who removes it.
+      if (::fstatat(to.parent.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) continue;
+      const std::string path = place + "/" + name;
+      if (caretaker.watch) CLOCHE_TRY(caretaker.watch(path));
       if (::mkdirat(to.parent.get(), name.c_str(), 0700) == 0) {
-        Fd folder(::openat(to.parent.get(), name.c_str(), kDirectory));
-        Hidden hidden(to.parent.get(), std::move(name), std::move(folder));
-        struct stat st{};
-        const bool ours = hidden.folder_.valid() && ::fstat(hidden.folder_.get(), &st) == 0 &&
-                          st.st_uid == ::geteuid() && (st.st_mode & 0077) == 0;
-        if (ours) return hidden;
-        hidden.folder_.reset();
-        return fail(ErrorCode::kSystem, "get " + to.shown, "somebody else changes its directory meanwhile");
+        return made(Hidden(to.parent.get(), std::move(name), path, caretaker.forget), to);
       }
-      if (errno != EEXIST) break;
+      const int error = errno;
+      if (caretaker.forget) caretaker.forget(path);
+      errno = error;
+      if (error != EEXIST) break;
     }
     return not_written(to, "a directory could not be made");
   }
@@ -198,18 +202,42 @@ class Hidden {
   ~Hidden() {
     if (!folder_.valid()) return;
     if (::unlinkat(folder_.get(), kThing, 0) != 0) remove_directory();
-    (void)::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR);
+    const bool gone = ::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
+    if (gone && forget_) forget_(path_);
   }
   static constexpr const char* kThing = "it";
   int folder() const { return folder_.get(); }
 
  private:
   void remove_directory() const { (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", folder_.get(), kThing)); }
-  Hidden(int parent, std::string name, Fd folder)
-      : parent_(parent), name_(std::move(name)), folder_(std::move(folder)) {}
+  Hidden(int parent, std::string name, std::string path, std::function<void(const std::string&)> forget)
+      : parent_(parent), name_(std::move(name)), path_(std::move(path)), forget_(std::move(forget)) {}
+
+  // Where the directory is by now, in words: somebody may have renamed it while the guest ran.
+  static Result<std::string> path_of(const Destination& to) {
+    std::string path(std::size_t{PATH_MAX}, '\0');
+    const std::string link = fmt::format("/proc/self/fd/{}", to.parent.get());
+    const ssize_t n = ::readlink(link.c_str(), path.data(), path.size());
+    if (n < 0) return not_written(to, "its directory cannot be found any more");
+    path.resize(static_cast<std::size_t>(n));
+    return path == "/" ? std::string() : path;
+  }
+
+  static Result<Hidden> made(Hidden hidden, const Destination& to) {
+    hidden.folder_ = Fd(::openat(hidden.parent_, hidden.name_.c_str(), kDirectory));
+    struct stat st{};
+    const bool ours = hidden.folder_.valid() && ::fstat(hidden.folder_.get(), &st) == 0 && st.st_uid == ::geteuid() &&
+                      (st.st_mode & 0077) == 0;
+    if (ours) return hidden;
+    hidden.folder_.reset();
+    if (hidden.forget_) hidden.forget_(hidden.path_);
+    return fail(ErrorCode::kSystem, "get " + to.shown, "somebody else changes its directory meanwhile");
+  }
 
   int parent_;
   std::string name_;
+  std::string path_;
+  std::function<void(const std::string&)> forget_;
   Fd folder_;
 };
 
@@ -294,6 +322,10 @@ Result<Destination> Destination::open(const std::string& path, const std::string
     return fail(ErrorCode::kInvalidInput, "get " + path, "this names no file", "name the file it shall become");
   }
   const std::string folder = slash == 0 ? "/" : target.substr(0, slash);
+  if (folder.size() > kLongestFolder) {
+    return fail(ErrorCode::kRefused, "get " + path, fmt::format("its directory has more than {} bytes", kLongestFolder),
+                "name a shorter one, and move it there afterwards");
+  }
   auto place = sys::open_without_symlinks(folder);
   if (!place && place.error().errno_value != 0) {
     return std::unexpected(Error{ErrorCode::kNotFound, "get " + path, place.error().errno_value,
@@ -317,7 +349,7 @@ bool Destination::same_as(const Destination& other) const {
 }
 
 Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& guest_path, const Destination& to,
-                      const Progress& progress) {
+                      const Progress& progress, const Caretaker& caretaker) {
   const GuestPlace* place = place_of(places, guest_path);
   if (place == nullptr || guest_path == place->path) {
     return fail(ErrorCode::kInvalidInput, "get " + guest_path, "the guest can write nothing there",
@@ -335,7 +367,7 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
   }
   Meter meter(progress);
   Fetcher fetcher(to, meter);
-  CLOCHE_TRY_ASSIGN(const Hidden hidden, Hidden::make(to));
+  CLOCHE_TRY_ASSIGN(const Hidden hidden, Hidden::make(to, caretaker));
   if (S_ISDIR(st.st_mode)) {
     CLOCHE_TRY_ASSIGN(const Fd source, open_guest_directory(parent.get(), leaf));
     CLOCHE_TRY(fetcher.directory(source.get(), hidden.folder(), Hidden::kThing, 0));

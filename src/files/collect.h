@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,15 @@ struct Destination {
   bool same_as(const Destination& other) const;
 };
 
+// Somebody who removes a directory, by its path, if this process is killed before it could. Told before it is made and
+// when it is gone.
+struct Caretaker {
+  std::function<Status(const std::string& path)> watch = {};
+  std::function<void(const std::string& path)> forget = {};
+};
+// The longest directory for a target, which leaves room for a name in what a caretaker remembers.
+inline constexpr std::size_t kLongestFolder = 460;
+
 struct Fetched {
   std::uint64_t files = 0;
   std::uint64_t left_out = 0;  // links, pipes and the like, of a directory
@@ -50,6 +60,6 @@ struct Fetched {
 
 // Under a name of its own first, then renamed: whoever looks sees all of it or nothing.
 Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& guest_path, const Destination& to,
-                      const Progress& progress = {});
+                      const Progress& progress = {}, const Caretaker& caretaker = {});
 
 }  // namespace cloche::files

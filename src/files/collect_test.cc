@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "files/test_support.h"
 
@@ -43,6 +44,46 @@ TEST(Fetch, WhatLiesUnderTheHiddenNameIsNeitherUsedNorRemoved) {
   EXPECT_EQ(counter.left(), (std::vector<std::string>{planted, planted + "-0", planted + "-1", "gotf", "gotr"}));
   EXPECT_TRUE(fs::exists(counter.desk.lower(planted + "/precious")));
   EXPECT_TRUE(fs::exists(counter.desk.lower(planted + "-0/precious")));
+}
+
+TEST(Fetch, K7_TheHiddenDirectoryIsInSomebodysCareFromBeforeItIsMadeUntilItIsGone) {
+  Counter counter;
+  write_file(counter.desk.upper("result"), "the guest's");
+  write_file(counter.desk.upper("folder/inner"), "the guest's");
+  const std::string planted = ".cloche-get-" + std::to_string(::getpid()) + "-0";
+  write_file(counter.desk.lower(planted + "/precious"), "x");
+  std::set<std::string> watched;
+  bool kept = false;
+  const Caretaker caretaker{[&](const std::string& path) -> Status {
+                              EXPECT_FALSE(fs::exists(path));
+                              watched.insert(path);
+                              return {};
+                            },
+                            [&](const std::string& path) {
+                              EXPECT_FALSE(fs::exists(path));
+                              EXPECT_EQ(watched.erase(path), 1u);
+                            }};
+  const auto look = [&](const Advance&) {
+    kept = true;
+    for (const std::string& name : counter.left()) {
+      const bool hidden = name.starts_with(".cloche-get-") && name != planted;
+      EXPECT_TRUE(!hidden || watched.contains(counter.desk.lower(name))) << name;
+    }
+    EXPECT_EQ(watched.size(), 1u);
+    return Answer::kGoOn;
+  };
+  for (const char* path : {"/work/result", "/work/folder"}) {
+    const auto to = Destination::open(counter.desk.lower(std::string("got") + path[6]), path);
+    ASSERT_TRUE(fetch(counter.places, path, *to, look, caretaker));
+    EXPECT_EQ(watched, std::set<std::string>{});
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(fs::exists(counter.desk.lower(planted + "/precious")));
+  // Nobody takes care of it: nothing is made.
+  const Caretaker nobody{[](const std::string&) { return Status(fail(ErrorCode::kRefused, "care", "not now")); }, {}};
+  const auto to = Destination::open(counter.desk.lower("never"), "/work/result");
+  EXPECT_FALSE(fetch(counter.places, "/work/result", *to, {}, nobody));
+  EXPECT_EQ(counter.left(), (std::vector<std::string>{planted, "gotf", "gotr"}));
 }
 
 TEST(Fetch, WhatFailsHalfWayLeavesNothing) {

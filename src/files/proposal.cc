@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <tuple>
 
 #include "files/index.h"
 #include "sys/sha256.h"
-#include "tree/protected_names.h"
 
 namespace cloche::files {
 namespace {
@@ -91,20 +91,37 @@ ChangeKind kind_of(const Entry& entry) {
   return tree::agree(with_new_mode, *entry.after) ? ChangeKind::kMode : ChangeKind::kModified;
 }
 
-Summary summarize(const Proposal& proposal) {
+Summary summarize(const Proposal& proposal, int root) {
   Summary summary;
+  const auto reasons = why_protected(root, proposal);
+  summary.guarded = static_cast<std::size_t>(
+      std::ranges::count_if(reasons, [](const std::optional<std::string>& reason) { return reason.has_value(); }));
   for (const Entry& entry : proposal.entries) {
     if (!entry.pending()) continue;
     const ChangeKind kind = kind_of(entry);
     ++(kind == ChangeKind::kAdded ? summary.added : kind == ChangeKind::kDeleted ? summary.deleted : summary.modified);
     if (entry.obstacle != Obstacle::kNone) ++summary.unappliable;
     if (entry.has(kHostChanged)) ++summary.host_changed;
-    if (tree::why_protected(entry.path, entry.after ? entry.after->kind : entry.before->kind)) ++summary.guarded;
     if (entry.after && entry.obstacle == Obstacle::kNone && kind != ChangeKind::kMode)
       summary.bytes += entry.after->size;
   }
   summary.renamed = find_renames(proposal).size();
   return summary;
+}
+
+std::vector<std::optional<std::string>> why_protected(int root, const Proposal& proposal) {
+  std::vector<tree::NamedChange> pending;
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < proposal.entries.size(); ++i) {
+    const Entry& entry = proposal.entries[i];
+    if (!entry.pending()) continue;
+    pending.push_back({entry.path, entry.after ? entry.after->kind : entry.before->kind, !entry.after});
+    indices.push_back(i);
+  }
+  std::vector<std::optional<std::string>> found = tree::why_protected(root, pending);
+  std::vector<std::optional<std::string>> reasons(proposal.entries.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) reasons[indices[i]] = std::move(found[i]);
+  return reasons;
 }
 
 std::vector<Rename> find_renames(const Proposal& proposal) {

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "files/view.h"
 #include "tree/change.h"
+#include "tree/protected_changes.h"
 
 namespace cloche::files {
 
@@ -95,8 +96,11 @@ struct Summary {
 
   std::size_t changes() const { return added + modified + deleted; }
 };
-// Of the pending entries.
-Summary summarize(const Proposal& proposal);
+// Of the pending entries. `root` is the workspace, where it is at hand.
+Summary summarize(const Proposal& proposal, int root = tree::kNoTree);
+
+// Why applying an entry takes a word of its own, by the entry's index: nothing for most, and for what was applied.
+std::vector<std::optional<std::string>> why_protected(int root, const Proposal& proposal);
 
 // A file that is gone and one that is new, with the same bytes: indices of pending entries. Each is in one pair at
 // most. For showing alone; applied, a rename is a deletion and an addition.

@@ -81,6 +81,16 @@ Status move_self_aside(const std::string& parent) {
 
 }  // namespace
 
+std::vector<std::string> leaf_paths(const CgroupFacts& facts, const std::string& id) {
+  std::vector<std::string> out;
+  for (const std::optional<std::string>& parent : facts.parent) {
+    if (!parent) continue;
+    std::string path = leaf_path(*parent, id);
+    if (std::ranges::find(out, path) == out.end()) out.push_back(std::move(path));
+  }
+  return out;
+}
+
 CgroupLeaf::CgroupLeaf(CgroupLeaf&& other) noexcept { *this = std::move(other); }
 
 CgroupLeaf& CgroupLeaf::operator=(CgroupLeaf&& other) noexcept {

@@ -25,6 +25,9 @@ struct CgroupUsage {
   std::uint64_t oom_kills = 0;
 };
 
+// Where the groups of a run are made on this host, each once.
+std::vector<std::string> leaf_paths(const CgroupFacts& facts, const std::string& id);
+
 class CgroupLeaf {
  public:
   CgroupLeaf() = default;

@@ -24,6 +24,8 @@ class Janitor {
   Janitor(const Janitor&) = delete;
   Janitor& operator=(const Janitor&) = delete;
 
+  Home home() const { return home_; }
+
   // kInUse: a cgroup whose run belongs to somebody else; waited for, not killed.
   enum class Kind : char { kCgroup = 'c', kDirectory = 'd', kInUse = 'u' };
   // Before the directories are made, so that there is no moment in which nobody knows of them.

@@ -9,7 +9,8 @@
 #include "outputs/standing.h"
 #include "tree/apply.h"
 #include "tree/inspect.h"
-#include "tree/protected_names.h"
+#include "tree/path_rules.h"
+#include "tree/protected_changes.h"
 
 namespace cloche::outputs {
 namespace {
@@ -49,6 +50,7 @@ class Proposer {
     CLOCHE_TRY_ASSIGN(proposal_.recovered, recover_target(target_.root()));
     CLOCHE_TRY_ASSIGN(proposal_.current, load_manifest(target_.root()));
     proposal_.next = proposal_.current.manifest;
+    if (terms_.names != Protected::kAllow) CLOCHE_TRY(check_names());
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       CLOCHE_TRY_ASSIGN(Item item, judge_output(outputs_[i]));
       item.output = i;
@@ -60,6 +62,22 @@ class Proposer {
   }
 
  private:
+  // Names by themselves were judged when the outputs were read; what they make of a directory is seen only here.
+  Status check_names() const {
+    std::vector<tree::NamedChange> named;
+    named.reserve(outputs_.size());
+    for (const Output& output : outputs_) named.push_back({output.path, tree::FileKind::kRegular, false});
+    const auto reasons = tree::why_protected(target_.root(), named);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (!reasons[i]) continue;
+      return fail(ErrorCode::kInvalidInput, "outputs",
+                  fmt::format("outputs[{}] ({}): the name is protected, {}; --allow-protected writes it", i,
+                              tree::printable(outputs_[i].path), *reasons[i]),
+                  "docs/outputs.md says what a plugin may hand back");
+    }
+    return {};
+  }
+
   Result<Item> judge_output(const Output& output) {
     Item item{output.path, Verdict::kConflict, {}, {}, {}, {}};
     CLOCHE_TRY_ASSIGN(const Glance glance, target_.glance(output.path));
@@ -141,7 +159,8 @@ class Proposer {
     Item item{path, Verdict::kStale, "not handed back any more", {}, {}, {}};
     if (terms_.on_stale == OnStale::kKeep) return item;
     Standing standing = target_.judge(path, owned);
-    const auto why = tree::why_protected(path, tree::FileKind::kRegular);
+    const tree::NamedChange gone{path, tree::FileKind::kRegular, true};
+    const std::optional<std::string> why = tree::why_protected(target_.root(), std::span(&gone, 1)).front();
     if (standing.state == State::kMissing) {
       item.verdict = Verdict::kForget;
     } else if (standing.state != State::kClean) {

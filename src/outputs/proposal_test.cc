@@ -221,6 +221,22 @@ TEST(Ownership, R4_PruningAProtectedNameNeedsItsWord) {
   EXPECT_EQ(tree.picture(), Picture{});
 }
 
+TEST(Ownership, R4_AFileThatGitWouldObeyNeedsItsWord) {
+  const TempTree tree;
+  const Terms terms = terms_of("p", OnConflict::kStop, OnStale::kPrune);
+  const Outputs repository{{"b/HEAD", "ref: refs/heads/main"}, {"b/config", "1"}, {"b/objects/x", ""}, {"b/refs/x", ""}};
+  EXPECT_FALSE(propose(tree.fd(), repository, terms));
+  // One after the other: the last piece is refused.
+  const Outputs most(repository.begin(), repository.end() - 1);
+  EXPECT_EQ(hand_back(tree, most, terms), "add b/HEAD, add b/config, add b/objects/x");
+  EXPECT_FALSE(propose(tree.fd(), repository, terms));
+  EXPECT_FALSE(propose(tree.fd(), std::span(repository).last(1), terms));
+  Terms allowed = terms;
+  allowed.names = Protected::kAllow;
+  hand_back(tree, repository, allowed);
+  EXPECT_EQ(hand_back(tree, {}, terms), "prune b/HEAD, stale b/config, prune b/objects/x, prune b/refs/x");
+}
+
 TEST(Ownership, AnUnreadableFileCountsAsEdited) {
   if (::geteuid() == 0) return;  // root reads everything; ctest runs this as an ordinary user, too
   const TempTree tree;

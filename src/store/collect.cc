@@ -72,8 +72,8 @@ bool is_no_lock(const Error& error) {
 
 class Collection {
  public:
-  Collection(const Folders& folders, const GoOn& go_on, Collected& out)
-      : state_(folders.state.get()), runs_(folders.runs.get()), go_on_(go_on), out_(out) {}
+  Collection(const Folders& folders, const GoOn& go_on, const Sweep& sweep, Collected& out)
+      : state_(folders.state.get()), runs_(folders.runs.get()), go_on_(go_on), sweep_(sweep), out_(out) {}
 
   void finish_half_removed(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
@@ -90,7 +90,7 @@ class Collection {
         out_.stopped = true;
         break;
       }
-      ids.insert(choice.id);
+      if (swept(choice)) ids.insert(choice.id);
     }
     const auto names = book_names(state_);
     if (!names) return out_.failed.push_back(names.error());
@@ -129,6 +129,18 @@ class Collection {
   }
 
  private:
+  // While the record is still there: a collection that is killed here is begun again. Nobody holds the run.
+  bool swept(const Choice& choice) {
+    const bool killed = choice.why == Why::kCrashed || choice.why == Why::kHalfRemoved;
+    const auto go_on = [&] {
+      out_.stopped = out_.stopped || !go_on_({choice.id, ++entries_});
+      return !out_.stopped;
+    };
+    if (!killed || !sweep_ || sweep_(choice.id, go_on)) return true;
+    out_.in_use.push_back(choice.id);
+    return false;
+  }
+
   // Renames the run away, so that no name leads to it any more. The lock is held until it is gone.
   Result<Claim> claim(const std::string& id, std::optional<Lock>& lock) {
     const Fd directory = open_entry(runs_, id);
@@ -155,6 +167,7 @@ class Collection {
   }
 
   void clear(const Choice& choice) {
+    if (!swept(choice)) return;
     const std::string path = "/proc/self/fd/" + std::to_string(runs_) + "/" + std::string(kGone) + choice.id;
     const Status removed = sys::remove_tree(path, [&] { return go_on_({choice.id, ++entries_}); });
     if (removed) {
@@ -173,19 +186,21 @@ class Collection {
   int state_;
   int runs_;
   const GoOn& go_on_;
+  const Sweep& sweep_;
   Collected& out_;
   std::uint64_t entries_ = 0;
   std::size_t struck_ = 0;
 };
 
-Result<Collected> collect_in(const Place& place, const Limits& limits, const GoOn& go_on, Turn turn) {
+Result<Collected> collect_in(const Place& place, const Limits& limits, const GoOn& go_on, const Sweep& sweep,
+                             Turn turn) {
   Collected out;
   sweep_live(place);
   auto folders = open_folders(place);
   if (!folders && folders.error().code == ErrorCode::kNotFound) return out;
   if (!folders) return std::unexpected(folders.error());
   CLOCHE_TRY_ASSIGN(const Lock lock, take_turn(folders->state.get(), turn));
-  Collection collection(*folders, go_on, out);
+  Collection collection(*folders, go_on, sweep, out);
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> rubbish, half_removed(folders->runs));
   collection.finish_half_removed(rubbish);
   CLOCHE_TRY_ASSIGN(const std::vector<ListedRun> all, list_runs(*folders, Measure::kYes));
@@ -237,11 +252,11 @@ Result<Collected> preview(const Place& place, const Limits& limits) {
   return out;
 }
 
-Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& go_on) {
-  return collect_in(place, limits, go_on, Turn::kWait);
+Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& go_on, const Sweep& sweep) {
+  return collect_in(place, limits, go_on, sweep, Turn::kWait);
 }
 
-void collect_if_due(const Place& place, const std::map<std::string, std::string>& env) {
+void collect_if_due(const Place& place, const std::map<std::string, std::string>& env, const Sweep& sweep) {
   struct stat st {};
   if (::lstat((place.directory + "/" + kGcLock).c_str(), &st) == 0) {
     const auto last = std::chrono::system_clock::from_time_t(st.st_mtime);
@@ -254,7 +269,7 @@ void collect_if_due(const Place& place, const std::map<std::string, std::string>
   if (!limits) return;
   const auto deadline = Clock::now() + kBudget;
   (void)collect_in(
-      place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, Turn::kAtOnce);
+      place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, sweep, Turn::kAtOnce);
 }
 
 }  // namespace cloche::store

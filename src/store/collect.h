@@ -24,6 +24,10 @@ struct Progress {
 // Asked at every entry; false ends the collection where it is.
 using GoOn = std::function<bool(const Progress&)>;
 
+// Removes what a run that was killed left outside of the store. False: not all of it yet, so the run stays on record
+// until the next collection.
+using Sweep = std::function<bool(const std::string& id, const std::function<bool()>& go_on)>;
+
 struct Collected {
   std::vector<Choice> removed;
   std::vector<std::string> in_use;  // ids that somebody holds
@@ -37,10 +41,10 @@ struct Collected {
 // What collect() would remove.
 Result<Collected> preview(const Place& place, const Limits& limits);
 // One at a time; waits 2 seconds for another one and then says who that is.
-Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& go_on);
+Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& go_on, const Sweep& sweep = {});
 
 // After a run: at most once an hour, for a fifth of a second; what is left then is the next run's. Says nothing,
 // because nothing that goes wrong here is the run's fault.
-void collect_if_due(const Place& place, const std::map<std::string, std::string>& env);
+void collect_if_due(const Place& place, const std::map<std::string, std::string>& env, const Sweep& sweep = {});
 
 }  // namespace cloche::store

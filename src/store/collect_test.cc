@@ -5,6 +5,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <set>
+
+#include "store/plain_record.h"
 #include "store/run_directory.h"
 #include "store/test_support.h"
 
@@ -62,6 +65,35 @@ TEST_F(CollectTest, K7_FindsEverythingThatACrashCanLeave) {
   const auto done = collect(place_, *automatic_limits({}), always);
   EXPECT_EQ(done->removed.size(), 6u);
   EXPECT_EQ(entries(), Names{});
+}
+
+TEST_F(CollectTest, K7_WhatAKilledRunLeftElsewhereGoesBeforeItsRecord) {
+  Other other([&] {
+    new auto(Record::begin(place_, "aaaaaaaa", facts()));
+    new auto(PlainRecord::begin(place_, "bbbbbbbb", facts()));
+  });
+  other.end();
+  write(".gone-cccccccc", "x", "");
+  plant("dddddddd", days(30));
+  auto living = Record::begin(place_, "eeeeeeee", facts());
+  ASSERT_TRUE(living);
+  std::set<std::string> swept;
+  bool clean = false;
+  const auto sweep = [&](const std::string& id, const std::function<bool()>&) {
+    swept.insert(id);
+    return clean;
+  };
+  // What is not done yet keeps its record.
+  const std::set<std::string> killed{"aaaaaaaa", "bbbbbbbb", "cccccccc"};
+  auto done = collect(place_, {.runs = 0}, always, sweep);
+  ASSERT_TRUE(done) << error_of(done);
+  EXPECT_EQ(swept, killed);
+  EXPECT_EQ(std::set<std::string>(done->in_use.begin(), done->in_use.end()), killed);
+  swept.clear();
+  clean = true;
+  EXPECT_EQ(collect(place_, {.runs = 0}, always, sweep)->removed.size(), 3u);
+  EXPECT_EQ(swept, killed);
+  EXPECT_EQ(collect_all().removed.size(), 0u);
 }
 
 TEST_F(CollectTest, NeverWhatLivesOrIsUsed) {

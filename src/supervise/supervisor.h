@@ -33,6 +33,8 @@ class Supervisor {
   std::size_t active() const { return runs_.size(); }
   Poller& poller() { return *poller_; }
   const HostFacts& host() const { return host_; }
+  // Null where the janitor removes nothing but cgroups.
+  Janitor* tree_janitor() { return janitor_->home() == Janitor::Home::kProgram ? janitor_.get() : nullptr; }
   // Ahead of the plan: a first process for the next run, taken if it fits, ended if nobody takes it.
   void use_early(Spawned process) { early_ = std::move(process); }
   // Ends every run at once; their reports come from step().

@@ -28,7 +28,7 @@ namespace cloche::tree {
 struct Options {
   // The proposal wins where the tree is not as it was; nothing that the proposal does not name is ever lost by it.
   bool force = false;
-  // Also changes what why_protected() names.
+  // Also changes what why_protected() has a reason against.
   bool allow_protected = false;
   // Told the name of each step before it is taken: for progress, and for tests that end the process there.
   std::function<void(std::string_view step)> progress;
@@ -38,7 +38,7 @@ enum class ConflictKind {
   kChanged,          // the tree is not in the state that the proposal was made against; force overrides this alone
   kNotEmpty,         // a directory that is to go holds things that the proposal does not delete
   kParentNotFolder,  // a parent is a file or a link, and the proposal does not make it a directory
-  kProtected,        // see why_protected()
+  kProtected,        // see protected_changes.h
 };
 
 struct Conflict {

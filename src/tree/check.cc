@@ -11,7 +11,7 @@
 
 #include "tree/inspect.h"
 #include "tree/path_rules.h"
-#include "tree/protected_names.h"
+#include "tree/protected_changes.h"
 
 namespace cloche::tree {
 namespace {
@@ -52,6 +52,7 @@ class Checker {
       CLOCHE_TRY(check_change(change));
       if (!by_path_.emplace(change.path, &change).second) return wrong(change.path, "it is named twice");
     }
+    find_protected(changes);
     for (const auto& [path, change] : by_path_) CLOCHE_TRY(check_one(*change));
     for (auto& [path, task] : tasks_) {
       if (!task.entry.old_thing) {
@@ -79,10 +80,21 @@ class Checker {
     checked_.conflicts.push_back(std::move(found));
   }
 
+  void find_protected(std::span<const Change> changes) {
+    std::vector<NamedChange> named;
+    named.reserve(changes.size());
+    for (const Change& change : changes) {
+      named.push_back({change.path, change.after ? change.after->kind : change.before->kind, !change.after});
+    }
+    const auto reasons = why_protected(root_, named);
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      if (reasons[i]) protected_.emplace(&changes[i], *reasons[i]);
+    }
+  }
+
   Status check_one(const Change& change) {
-    const FileKind kind = change.after ? change.after->kind : change.before->kind;
-    if (auto reason = why_protected(change.path, kind)) {
-      conflict({change.path, ConflictKind::kProtected, change.before, {}, std::move(*reason)});
+    if (const auto found = protected_.find(&change); found != protected_.end()) {
+      conflict({change.path, ConflictKind::kProtected, change.before, {}, found->second});
     }
     CLOCHE_TRY_ASSIGN(const Parents parents, check_parents(change));
     if (parents == Parents::kBlocked) return {};
@@ -211,6 +223,7 @@ class Checker {
   int root_;
   const Options& options_;
   std::map<std::string, const Change*> by_path_;
+  std::map<const Change*, std::string> protected_;     // with the reason
   std::map<std::string, std::optional<Above>> above_;  // parents, now; nothing: not there
   std::map<std::string, Task> tasks_;
   Checked checked_;

@@ -60,6 +60,50 @@ class Cancel(CellCase):
         self.assertEqual(process.returncode, 130)
         self.assertEqual(processes_with(word), [])
 
+    def kill_with_its_janitor(self, process):
+        """All that the engine started, and then itself: nobody is left who knows of its directories."""
+        process.send_signal(signal.SIGSTOP)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            children = [int(pid) for pid in file.read().split()]
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        process.kill()
+        process.wait(TIMEOUT)
+
+    def test_K7_gc_finds_what_a_killed_janitor_left(self):
+        for tier in ("namespace", "process"):
+            with self.subTest(tier=tier):
+                env = dict(os.environ, CLOCHE_STATE_DIR=self.path("state-" + tier))
+                word = mark()
+                script = f"echo ready; exec sleep {word}"
+                options = ["--preset", "dev", "--tier", "process"] if tier == "process" else []
+                process = self.start(*options, "--", "sh", "-c", script, env=env)
+                self.assertEqual(process.stdout.readline(), b"ready\n")
+                deadline = time.monotonic() + TIMEOUT
+                while not processes_with(word) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                places = own_cgroups(processes_with(word)[-1])
+                (run,) = [run["id"] for run in self.listed(env)]
+                if tier == "process":
+                    places.append("/tmp/cloche-" + run)
+                self.assertTrue(all(run in place and os.path.isdir(place) for place in places), places)
+                self.kill_with_its_janitor(process)
+                while processes_with(word) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                self.assertEqual([place for place in places if not os.path.isdir(place)], [])
+                while any(os.path.exists(place) for place in places) and time.monotonic() < deadline:
+                    done = self.cloche("gc", env=env)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual([place for place in places if os.path.exists(place)], [])
+
+    def listed(self, env):
+        deadline = time.monotonic() + TIMEOUT
+        runs = []
+        while not runs and time.monotonic() < deadline:
+            runs = json.loads(self.cloche("ps", "--json", env=env).stdout)["runs"]
+        return runs
+
     def test_K7_kill_9_of_cloche_leaves_nothing(self):
         process, word = self.begin()
         guests = processes_with(word)

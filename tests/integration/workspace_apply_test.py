@@ -162,6 +162,33 @@ class Repositories(WorkspaceCase):
                 self.assertEqual(self.git("log", "--format=%s", where=self.tree + "/side").split(), ["second", "first"])
                 self.assertEqual(self.git("fsck", "--strict"), "")
 
+    def test_R4_a_repository_of_any_name_is_not_written_without_a_grant(self):
+        marker = self.path("obeyed")
+        config = ('[core]\\n repositoryformatversion = 0\\n bare = false\\n worktree = .\\n'
+                  f' fsmonitor = "touch {marker}; false"\\n')
+        pieces = {"HEAD": "echo ref: refs/heads/main > bare/HEAD", "objects": "mkdir bare/objects",
+                  "refs": "mkdir bare/refs", "config": f"printf '{config}' > bare/config"}
+        done = self.work("auto", "--", "sh", "-c", "mkdir bare && " + " && ".join(pieces.values()))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = self.cloche("diff", "last").stdout.decode()
+        for piece in pieces:
+            self.assertRegex(shown, rf"added bare/{piece}/? .*\[protected: ")
+        for selected in ([], ["bare"], ["bare/config"], ["bare/HEAD"]):
+            self.assertEqual(self.cloche("apply", "last", *selected).returncode, 1, selected)
+        self.assertFalse(os.path.exists(self.tree + "/bare/HEAD"))
+        self.assertEqual(self.cloche("apply", "last", "--allow-protected", "bare").returncode, 0)
+        # What it is kept from: git obeys it.
+        self.git("status", where=self.tree + "/bare")
+        self.assertTrue(os.path.exists(marker))
+
+    def test_R4_the_last_piece_of_a_repository_is_not_written_without_a_grant(self):
+        steps = ("mkdir bare bare/objects && echo '[core]' > bare/config", "mkdir bare/refs",
+                 "echo ref: refs/heads/main > bare/HEAD")
+        for step, code in zip(steps, (0, 0, 1)):
+            self.assertEqual(self.work("auto", "--", "sh", "-c", step).returncode, 0)
+            self.assertEqual(self.cloche("apply", "last").returncode, code, step)
+        self.assertFalse(os.path.exists(self.tree + "/bare/HEAD"))
+
     def test_R4_a_hook_is_not_written_without_a_grant(self):
         self.git("init", "-q")
         done = self.work("auto", "--", "sh", "-c", "printf '#!/bin/sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo y > fine")

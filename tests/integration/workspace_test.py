@@ -13,6 +13,13 @@ from cell import CLOCHE, LIMITS, TIMEOUT, output_of, processes_with
 from workspace_case import MODES, WRECK, WorkspaceCase, snapshot
 
 
+def eventually(holds):
+    deadline = time.monotonic() + TIMEOUT
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    return holds()
+
+
 class Untouched(WorkspaceCase):
     def test_X6_whatever_the_guest_does_the_tree_stays_as_it_is(self):
         seen = {}
@@ -287,6 +294,19 @@ class PutAndGet(WorkspaceCase):
                 self.assertFalse(os.path.lexists(target))
                 self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(".cloche")], [])
         self.assertTrue(os.path.exists(secret))
+
+    def test_K7_a_killed_engine_leaves_nothing_of_a_copy(self):
+        out = self.path("out")
+        os.mkdir(out)
+        # Holes take time to read, and no room.
+        for script, name in (("truncate -s 900M big", "big"), ("mkdir many; truncate -s 900M many/big", "many")):
+            with self.subTest(name=name):
+                process = self.start("--disk", "1G", "--get", f"/work/{name}:{out}/got", "--", "sh", "-c", script)
+                self.assertTrue(eventually(lambda: os.listdir(out)), "the copy never began")
+                process.kill()
+                self.finish(process)
+                self.assertNotIn("got", os.listdir(out))
+                self.assertTrue(eventually(lambda: not os.listdir(out)), os.listdir(out))
 
     def test_a_destination_behind_a_link_is_refused_before_anything_runs(self):
         os.symlink("/tmp", self.path("via"))
