@@ -39,7 +39,9 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--backend", 0, "NAME", "Only this backend: native or bwrap"},
     {"--policy", 'P', "FILE",
      "Proves this policy: the programs get leave to run and BAIT_* variables, and nothing else"},
-    {"--against", 0, "COMMAND", "Proves another sandbox: a command that is followed by the program to run"},
+    {"--against", 0, "COMMAND",
+     "Proves another sandbox: a command that is followed by the program to run; @PROGRAMS@ is the directory that holds "
+     "the programs"},
     {"--only", 0, "PATTERN", "Only attacks of this name, program or threat, such as 'read-*' or B", {}, Times::kMany},
     {"--list", 'l', {}, "Lists the attacks, and tries none"},
     {"--jobs", 0, "NUMBER", "How many at once"},

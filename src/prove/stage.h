@@ -33,7 +33,9 @@ class Stage {
 
   const std::string& path() const { return path_; }
   std::string in(const std::string& name) const { return path_ + "/" + name; }
-  std::string victim(const std::string& name) const { return in("victims/" + name); }
+  // The directory of the attack programs: nothing else is in there, and no bait.
+  std::string programs() const { return in("victims"); }
+  std::string victim(const std::string& name) const { return programs() + "/" + name; }
   bool has(const std::string& name) const;
   // A place for a bait. Others may write there, as a guest must be able to, so its name cannot be guessed.
   std::string place(const std::string& name) const { return in(name + secret_); }

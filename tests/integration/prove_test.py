@@ -171,6 +171,29 @@ class Holds(ProveCase):
         nothing = self.results(self.proof("--against", "/no/such/sandbox --", *only), "against")
         self.assertEqual(set(nothing.values()), {"not-tried"})
 
+    def test_X3_a_sandbox_that_hides_the_host_is_shown_the_programs_and_no_bait(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        command = ("bwrap --ro-bind /usr /usr --symlink usr/lib64 /lib64 --symlink usr/bin /bin --symlink usr/lib /lib "
+                   "--proc /proc --dev /dev --tmpfs /tmp --unshare-all")
+        only = ["read-ssh", "token-variable", "leave-grant", "another-cell", "loopback-tcp"]
+        words = [word for name in only for word in ("--only", name)]
+        shown = self.results(self.proof("--against", command + " --ro-bind @PROGRAMS@ @PROGRAMS@ --", *words), "against")
+        self.assertEqual(shown, {"read-ssh": "held", "token-variable": "breached", "leave-grant": "left-out",
+                                 "another-cell": "held", "loopback-tcp": "held"})
+        for attack in self.proof("--against", command, *words)["attacks"]:
+            outcome = attack["results"]["against"]
+            self.assertEqual(outcome["result"], "not-tried", attack["name"])
+            self.assertIn("does not show the program", outcome["text"])
+            self.assertIn("@PROGRAMS@", outcome["text"])
+
+    def test_X3_a_command_that_starts_nothing_misses_no_grant(self):
+        # They have options of a run that grant something.
+        names = ("leave-grant", "execute-written", "write-read-only", "workspace", "leases", "mount-point-link")
+        only = [word for name in names for word in ("--only", name)]
+        for command in ("true", "/no/such/sandbox", r"printf 'cannot be tried: no grant\n'"):
+            self.assertEqual(set(self.results(self.proof("--against", command, *only), "against").values()), {"not-tried"},
+                             command)
 
     def test_X3_only_an_attack_itself_can_say_that_it_held(self):
         only = ["--only", "append-bashrc", "--only", "dash-arguments", "--only", "sleep"]
