@@ -151,7 +151,7 @@ class Runner {
     const Attack& attack = rows_[job.row].attack;
     const Kind kind = plan_.columns[job.column].kind;
     Outcome outcome;
-    if (std::string why = not_promised(attack, kind, plan_.caller); !why.empty()) {
+    if (std::string why = not_promised(attack, kind, plan_.granted, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kNotPromised, .text = std::move(why)};
     } else if (why = left_out(attack, kind, plan_.granted); !why.empty()) {
       outcome = {.verdict = Verdict::kLeftOut, .text = std::move(why)};
@@ -305,7 +305,7 @@ class Runner {
     if (attempt.stop != Attempt::Stop::kNo) ended.time = Ended::Time::kOver;
     ended.canary_change = slots_[i].change(attack, kind);
     ended.program = stage_.victim(attack.victim);
-    Outcome outcome = judge(attack, kind, ended);
+    Outcome outcome = judge(attack, walls_of(kind, plan_.granted), ended);
     outcome.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - attempt.began);
     const bool spoilt = !ended.canary_change.empty() || may_write(attack, kind) || kind == Kind::kAgainst;
     settle(attempt.job, std::move(outcome));

@@ -23,9 +23,10 @@ Result<std::string> find_attacks();
 
 class Stage {
  public:
-  // Copies the programs of these attacks; one that is missing is no error yet.
-  static Result<Stage> make(const std::string& attacks_from, const std::vector<Attack>& attacks,
-                            const Environment& env);
+  // Copies the programs of these attacks; one that is missing is no error yet. Below a place that is `writable` for
+  // the guests only where there is no other.
+  static Result<Stage> make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env,
+                            const Words& writable);
   Stage(Stage&&) noexcept;
   Stage& operator=(Stage&&) = delete;
   Stage(const Stage&) = delete;

@@ -117,12 +117,41 @@ TEST(Promises, FollowTierUserAndCgroups) {
   const Caller root{User::kRoot, Cgroups::kUsable};
   const Caller user{User::kOrdinary, Cgroups::kUsable};
   const Caller bare{User::kOrdinary, Cgroups::kMissing};
-  EXPECT_EQ(not_promised(attack, Kind::kNative, user), "");
-  EXPECT_EQ(not_promised(attack, Kind::kNative, bare), "c");
-  EXPECT_EQ(not_promised(attack, Kind::kBwrap, user), "b");
-  EXPECT_EQ(not_promised(attack, Kind::kProcess, root), "");
-  EXPECT_EQ(not_promised(attack, Kind::kProcess, user), "u");
-  EXPECT_EQ(not_promised(attack, Kind::kAgainst, bare), "") << "another sandbox promised us nothing";
+  EXPECT_EQ(not_promised(attack, Kind::kNative, {}, user), "");
+  EXPECT_EQ(not_promised(attack, Kind::kNative, {}, bare), "c");
+  EXPECT_EQ(not_promised(attack, Kind::kBwrap, {}, user), "b");
+  EXPECT_EQ(not_promised(attack, Kind::kProcess, {}, root), "");
+  EXPECT_EQ(not_promised(attack, Kind::kProcess, {}, user), "u");
+  EXPECT_EQ(not_promised(attack, Kind::kAgainst, {}, bare), "") << "another sandbox promised us nothing";
+}
+
+TEST(Promises, APolicyIsJudgedByWhatItRunsOn) {
+  const Attack attack{.tries = "", .args = {"all"}, .process_args = Words{"some"}, .no_bwrap = "b", .no_process = "p"};
+  const Caller user{User::kOrdinary, Cgroups::kUsable};
+  const auto on = [](Backend backend) {
+    Granted granted;
+    granted.backend = backend;
+    return granted;
+  };
+  EXPECT_EQ(not_promised(attack, Kind::kPolicy, on(Backend::kNamespace), user), "");
+  EXPECT_EQ(not_promised(attack, Kind::kPolicy, on(Backend::kBwrap), user), "b");
+  EXPECT_EQ(not_promised(attack, Kind::kPolicy, on(Backend::kProcess), user), "p");
+  EXPECT_EQ(not_promised(attack, Kind::kNative, on(Backend::kProcess), user), "") << "no policy's";
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, on(Backend::kProcess)), Words{"some"});
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, on(Backend::kBwrap)), Words{"all"});
+  EXPECT_EQ(walls_of(Kind::kPolicy, on(Backend::kBwrap)), Kind::kBwrap);
+  EXPECT_EQ(title_of(walls_of(Kind::kPolicy, on(Backend::kProcess))), "tier 0, process");
+}
+
+TEST(Promises, WhatMayBeExecutedIsToldToTheProgram) {
+  const Attack attack{.args = {"x"}, .way_out_args = Words{"out"}, .exec_writable_args = Words{"w"}};
+  Granted granted;
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, granted), Words{"x"});
+  granted.others["exec-writable"] = "why";
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, granted), (Words{"x", "w"}));
+  EXPECT_EQ(args_on(attack, Kind::kNative, granted), Words{"x"});
+  granted.net = Granted::Net::kSome;
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, granted), (Words{"out", "w"}));
 }
 
 TEST(Promises, OnlyAGrantThatAPolicyDoesNotHaveLeavesAnAttackOut) {

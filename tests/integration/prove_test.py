@@ -306,6 +306,55 @@ class Policies(ProveCase):
         self.assertEqual(seen["loopback-tcp"], ("left-out", "net.mode grants the host's network"))
         self.assertEqual(seen["unix-socket"], ("held", ""))
 
+    def not_right(self, text, *words):
+        proof = self.proof("--policy", self.path("policy.toml", f"version = 1\n{text}\n"), *words)
+        return proof, {one["name"]: one["results"]["policy"]["text"] for one in proof["attacks"]
+                       if one["results"]["policy"]["result"] in ("breached", "not-tried")}
+
+    def test_X3_a_policy_is_judged_by_the_tier_that_it_runs_on(self):
+        proof, bad = self.not_right('extends = "dev"')
+        self.assertEqual(bad, {})
+        self.assertIn("the policy runs on tier 0, process, which is judged by what it promises", proof["notes"])
+        results = self.results(proof, "policy")
+        self.assertEqual((results["overwrite-engine"], results["scan-processes"], results["memory-file-exec"]),
+                         ("held", "not-promised", "left-out"))
+
+    def test_X3_a_policy_is_judged_by_the_backend_that_it_runs_on(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        only = [word for name in ("fill-inodes", "scratch-caps", "workspace", "device-link", "read-ssh")
+                for word in ("--only", name)]
+        limits = "" if CGROUPS else '[limits]\nmode = "best-effort"'
+        proof, bad = self.not_right(f'extends = "untrusted"\n{limits}', "--backend", "bwrap", *only)
+        self.assertEqual(bad, {})
+        self.assertEqual(self.results(proof, "policy")["scratch-caps"], "not-promised")
+        self.assertEqual(self.results(proof, "policy")["read-ssh"], "held")
+
+    def test_X3_what_a_policy_lets_be_executed_is_no_breach(self):
+        seen = self.outcomes("[files]\nexec_writable = true", "memory-file-exec", "unnamed-file-exec", "argument-width")
+        why = "files.exec_writable lets it execute what it wrote"
+        self.assertEqual(seen, {"memory-file-exec": ("left-out", why), "unnamed-file-exec": ("left-out", why),
+                                "argument-width": ("held", "")})
+
+    def test_X3_a_spoiled_dev_is_tried_with_a_network_as_well(self):
+        seen = self.outcomes('[net]\nallow = ["api.example.org:443"]', "device-link", "wrong-device")
+        self.assert_nothing_is_wrong(seen)
+
+    def test_X3_a_home_that_may_be_written_is_proved_from_elsewhere(self):
+        home = self.home("project")
+        self.env["CLOCHE_STATE_DIR"] = os.path.join(home, ".state")
+        only = ["--only", "read-ssh", "--only", "netlink", "--only", "unix-socket"]
+        if os.geteuid() != 0:  # root's programs never lie below a home
+            proof, bad = self.not_right('extends = "dev"\nfiles.write = ["~/"]', *only)
+            self.assertEqual(bad, {})
+            self.assertEqual(self.results(proof, "policy"),
+                             {"read-ssh": "left-out", "netlink": "held", "unix-socket": "held"})
+        policy = self.path("all.toml", f'version = 1\nextends = "dev"\nfiles.write = ["{home}", "/var/tmp"]\n')
+        done = self.prove("--policy", policy, *only)
+        self.assertEqual((done.returncode, done.stdout), (126, ""))
+        self.assertIn('"/var/tmp" is granted, and the attack programs lie in it', done.stderr)
+        self.assertIn("--tier namespace", done.stderr)
+
     def test_X3_a_tight_policy_can_be_proved(self):
         home = self.home("project")
         # As learn writes them.
