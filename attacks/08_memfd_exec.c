@@ -1,9 +1,9 @@
 // 8. memfd_create + execveat obeys the exec policy.
 //
-// attack: E memory-file-exec | args: memfd | no-bwrap: bwrap cannot give its tmpfs mounts noexec or an inode cap; the
-//     plan says weakened | tries to execute a program that only exists in memory
-// attack: E unnamed-file-exec | args: unnamed | no-bwrap: bwrap cannot give its tmpfs mounts noexec or an inode cap;
-//     the plan says weakened | tries to execute a program in a file without a name
+// attack: E memory-file-exec | args: memfd | not-with: exec-writable | no-bwrap: bwrap cannot give its tmpfs mounts
+//     noexec or an inode cap; the plan says weakened | tries to execute a program that only exists in memory
+// attack: E unnamed-file-exec | args: unnamed | not-with: exec-writable | no-bwrap: bwrap cannot give its tmpfs mounts
+//     noexec or an inode cap; the plan says weakened | tries to execute a program in a file without a name
 #include <sys/mman.h>
 
 #include "victim.h"

@@ -1,6 +1,7 @@
 // 53. Arguments are compared at the width the kernel uses: garbage above a 32-bit argument changes nothing.
 //
-// attack: E argument-width | way-out-args: way-out | tries to fool the filter by the upper halves of arguments
+// attack: E argument-width | way-out-args: way-out | exec-writable-args: exec-writable | tries to fool the filter
+//     by the upper halves of arguments
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,7 +18,11 @@ static int by_clone(void) {
 int main(int argc, char** argv) {
   victim_begin(&argc, argv);
   static const long tops[] = {1l << 32, 0x7fffffffl << 32, (long)0xdeadbeef00000000ul, (long)0xffffffff00000000ul};
-  int has_way_out = argc > 1 && strcmp(argv[1], "way-out") == 0;
+  int has_way_out = 0, may_execute = 0;
+  for (int i = 1; i < argc; ++i) {
+    has_way_out |= strcmp(argv[i], "way-out") == 0;
+    may_execute |= strcmp(argv[i], "exec-writable") == 0;
+  }
   char byte = '\n';
   uint64_t zero[2] = {0, 0};
   for (size_t i = 0; i < sizeof tops / sizeof *tops; ++i) {
@@ -32,7 +37,7 @@ int main(int argc, char** argv) {
     }
     MUST_REFUSE(syscall(SYS_unshare, top | (long)NS_USER));
     MUST_REFUSE(syscall(SYS_prlimit64, 0l, top | RLIMIT_CORE, zero, NULL));
-    MUST_REFUSE(syscall(SYS_memfd_create, "victim", top | 0x10 /* MFD_EXEC */));
+    if (!may_execute) MUST_REFUSE(syscall(SYS_memfd_create, "victim", top | 0x10 /* MFD_EXEC */));
     g_flags = top | (long)(NS_USER | SIGCHLD);
     int status = in_child(by_clone);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 200)

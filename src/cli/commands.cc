@@ -51,6 +51,7 @@ constexpr auto kProveExamples = std::to_array<Text>({
     "cloche prove --html proof.html --summary",
     "cloche prove --policy policy.toml --only D",
     "cloche prove --against 'bwrap --ro-bind / / --unshare-all'",
+    "cloche prove --against 'bwrap --ro-bind /usr /usr --ro-bind @PROGRAMS@ @PROGRAMS@ --unshare-all --'",
     "cloche prove --against env                  # no sandbox: what would get through",
 });
 constexpr auto kPolicyUsages = std::to_array<Text>(
@@ -155,7 +156,8 @@ constexpr Text kProveText =
     "canaries that were planted for it in a private directory. They are bounded, and harmless where they get through. "
     "What a tier does not promise is listed with the reason.\n"
     "--policy proves your own policy. --against proves any other command: what follows it is the program to run; it is "
-    "split as a shell would, and no shell is used.\n"
+    "split as a shell would, and no shell is used. A sandbox that does not show the whole file system has to show "
+    "@PROGRAMS@, which stands for the directory with the programs and nothing else.\n"
     "Exit code: 0 all held; 1 something got through or could not be tried; 2 wrong command line; 125 cloche failed; "
     "130 "
     "stopped.";

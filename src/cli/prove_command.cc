@@ -39,7 +39,9 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--backend", 0, "NAME", "Only this backend: native or bwrap"},
     {"--policy", 'P', "FILE",
      "Proves this policy: the programs get leave to run and BAIT_* variables, and nothing else"},
-    {"--against", 0, "COMMAND", "Proves another sandbox: a command that is followed by the program to run"},
+    {"--against", 0, "COMMAND",
+     "Proves another sandbox: a command that is followed by the program to run; @PROGRAMS@ is the directory that holds "
+     "the programs"},
     {"--only", 0, "PATTERN", "Only attacks of this name, program or threat, such as 'read-*' or B", {}, Times::kMany},
     {"--list", 'l', {}, "Lists the attacks, and tries none"},
     {"--jobs", 0, "NUMBER", "How many at once"},
@@ -212,6 +214,8 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
       if (parsed.has(option)) plan.policy.insert(plan.policy.end(), {option, parsed.value(option)});
     }
     plan.columns.push_back({prove::Kind::kPolicy, "policy", parsed.value("--policy")});
+    proof.notes.push_back(fmt::format("the policy runs on {}, which is judged by what it promises",
+                                      prove::title_of(prove::walls_of(prove::Kind::kPolicy, asked.granted))));
     proof.notes.emplace_back(
         "attacks that need a grant of their own, or use one of the policy's, are left out; limits are narrowed where "
         "an attack is about them");
@@ -227,6 +231,19 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
     }
   }
   proof.columns = plan.columns;
+  return {};
+}
+
+// Tier 0 keeps nothing read-only inside of what may be written, so no program could be started.
+Status check_apart(const prove::Plan& plan, const prove::Stage& stage) {
+  if (prove::walls_of(prove::Kind::kPolicy, plan.granted) != prove::Kind::kProcess) return {};
+  for (const std::string& place : plan.granted.writable) {
+    if (!prove::lies_in(stage.path(), place)) continue;
+    return fail(ErrorCode::kRefused, "files.write",
+                fmt::format("{} is granted, and the attack programs lie in it, at {}", shown_text(place),
+                            shown_text(stage.path())),
+                "prove it with --tier namespace, or grant a directory below it");
+  }
   return {};
 }
 
@@ -251,8 +268,10 @@ int prove_all(const Asked& asked, const Parsed& parsed, const std::string& folde
   plan.env = read_environment();
 
   const SignalsStop stop_by_signals;
-  auto stage = prove::Stage::make(folder, attacks, plan.env);
+  auto stage = prove::Stage::make(folder, attacks, plan.env, plan.granted.writable);
   if (!stage) return complain(stage.error(), kExitFailed);
+  if (const Status apart = check_apart(plan, *stage); !apart)
+    return complain(apart.error(), exit_code_of(apart.error()));
   if (parsed.has("--keep")) {
     stage->keep();
     put(STDERR_FILENO, fmt::format("cloche: prove: kept: {}\n", printable(stage->path())));

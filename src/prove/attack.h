@@ -31,15 +31,16 @@ struct Attack {
   Words args{};                         // of the program; @VARIABLES@ are the names of those that it has on purpose
   std::optional<Words> process_args{};  // in place of them on tier 0
   std::optional<Words> way_out_args{};  // in place of them in a cell with a network
-  Words options{};                      // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
-  Words bait{};                         // of the bait program
-  Words reads{};                        // places in the home directory that it is about: ".ssh", "." all, "any" of it
-  Words changes{};                      // the same, of what it would change
-  Words not_with{};                     // what a policy may grant that makes it no attack: "sockets", "host-network"
-  std::optional<Words> beside{};        // arguments of a second cell with the same program, which is there first
-  std::optional<Words> after{};         // arguments of a run outside, when all is over: removes what a breach left
-  std::vector<int> held{0};             // exit codes of a run that held
-  std::vector<int> bwrap_held{};        // further ones with bwrap
+  std::optional<Words> exec_writable_args{};  // behind them where a policy has files.exec_writable
+  Words options{};                            // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
+  Words bait{};                               // of the bait program
+  Words reads{};                  // places in the home directory that it is about: ".ssh", "." all, "any" of it
+  Words changes{};                // the same, of what it would change
+  Words not_with{};               // what a policy may grant that makes it no attack: "sockets", "host-network", ...
+  std::optional<Words> beside{};  // arguments of a second cell with the same program, which is there first
+  std::optional<Words> after{};   // arguments of a run outside, when all is over: removes what a breach left
+  std::vector<int> held{0};       // exit codes of a run that held
+  std::vector<int> bwrap_held{};  // further ones with bwrap
   Company company = Company::kAny;
   std::string no_bwrap{};         // why bwrap does not promise it; empty: it does
   std::string no_cgroups{};       // why nobody promises it to a user without cgroups

@@ -64,11 +64,23 @@ Result<Columns> columns_for(const DoctorReport& doctor, const std::string& tier,
   return out;
 }
 
-std::string not_promised(const Attack& attack, Kind kind, const Caller& caller) {
-  if (kind == Kind::kAgainst) return {};
+Kind walls_of(Kind kind, const Granted& granted) {
+  if (kind != Kind::kPolicy) return kind;
+  const auto found = std::ranges::find(known(), granted.backend, &Known::backend);
+  return found == known().end() ? kind : found->column.kind;
+}
+
+std::string title_of(Kind walls) {
+  const auto found = std::ranges::find_if(known(), [walls](const Known& one) { return one.column.kind == walls; });
+  return found == known().end() ? "no tier" : found->column.title;
+}
+
+std::string not_promised(const Attack& attack, Kind kind, const Granted& granted, const Caller& caller) {
+  const Kind walls = walls_of(kind, granted);
+  if (walls == Kind::kAgainst) return {};
   if (caller.cgroups == Cgroups::kMissing && !attack.no_cgroups.empty()) return attack.no_cgroups;
-  if (kind == Kind::kBwrap) return attack.no_bwrap;
-  if (kind != Kind::kProcess) return {};
+  if (walls == Kind::kBwrap) return attack.no_bwrap;
+  if (walls != Kind::kProcess) return {};
   if (!attack.no_process.empty()) return attack.no_process;
   return caller.user == User::kOrdinary ? attack.no_process_user : "";
 }
@@ -82,9 +94,10 @@ std::string left_out(const Attack& attack, Kind kind, const Granted& granted) {
 
 Words args_on(const Attack& attack, Kind kind, const Granted& granted) {
   const bool has_network = kind == Kind::kPolicy && granted.net == Granted::Net::kSome;
-  const Words& given = kind == Kind::kProcess && attack.process_args ? *attack.process_args
-                       : has_network && attack.way_out_args          ? *attack.way_out_args
-                                                                     : attack.args;
+  const bool on_process = walls_of(kind, granted) == Kind::kProcess;
+  const Words& given = on_process && attack.process_args    ? *attack.process_args
+                       : has_network && attack.way_out_args ? *attack.way_out_args
+                                                            : attack.args;
   Words out;
   for (const std::string& word : given) {
     if (word != "@VARIABLES@") {
@@ -92,6 +105,9 @@ Words args_on(const Attack& attack, Kind kind, const Granted& granted) {
     } else if (kind == Kind::kPolicy) {
       out.insert(out.end(), granted.variables.begin(), granted.variables.end());
     }
+  }
+  if (kind == Kind::kPolicy && attack.exec_writable_args && granted.others.contains("exec-writable")) {
+    out.insert(out.end(), attack.exec_writable_args->begin(), attack.exec_writable_args->end());
   }
   return out;
 }

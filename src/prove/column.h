@@ -40,8 +40,12 @@ struct Columns {
 // Of the tiers and backends of this version; empty names mean all.
 Result<Columns> columns_for(const DoctorReport& doctor, const std::string& tier, const std::string& backend);
 
+// Whose walls stand there: with the user's own policy those that its plan runs on.
+Kind walls_of(Kind kind, const Granted& granted);
+std::string title_of(Kind walls);  // "tier 1, native"; of ours
+
 // Why a column does not promise what the attack is about; empty: it does.
-std::string not_promised(const Attack& attack, Kind kind, const Caller& caller);
+std::string not_promised(const Attack& attack, Kind kind, const Granted& granted, const Caller& caller);
 // Why the attack does not exist there; empty: it does. What only fails to be laid out is no reason.
 // `granted` is what the user's own policy grants.
 std::string left_out(const Attack& attack, Kind kind, const Granted& granted);

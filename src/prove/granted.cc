@@ -62,6 +62,8 @@ std::string first_about(const Words& areas, const std::vector<HomeGrant>& grants
 
 Granted granted_by(const Policy& policy, const cloche::Plan& plan, const Words& homes) {
   Granted out;
+  out.backend = plan.backend;
+  out.writable = plan.watched;
   const auto add = [&](std::vector<HomeGrant>& to, const char* key, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
       if (auto grant = home_grant(key, path, homes)) to.push_back(std::move(*grant));
@@ -75,12 +77,17 @@ Granted granted_by(const Policy& policy, const cloche::Plan& plan, const Words& 
   if (!policy.sockets.empty()) {
     out.others["sockets"] = fmt::format("sockets.allow grants {}", shown_text(policy.sockets.front().path));
   }
+  if (policy.files.exec_writable) {
+    out.others["exec-writable"] = "files.exec_writable lets it execute what it wrote";
+  }
   const bool on_host = plan.net == NetMode::kHost;
   if (on_host) out.others["host-network"] = "net.mode grants the host's network";
   if (on_host || plan.has_network()) out.net = Granted::Net::kSome;
   for (const auto& [name, value] : plan.env) out.variables.push_back(name);
   return out;
 }
+
+bool lies_in(const std::string& path, const std::string& directory) { return is_in(plain(path), plain(directory)); }
 
 std::string grant_of(const Attack& attack, const Granted& granted) {
   if (std::string why = first_about(attack.reads, granted.readable); !why.empty()) return why;

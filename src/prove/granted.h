@@ -24,12 +24,17 @@ struct Granted {
   std::vector<HomeGrant> changeable;          // on the host
   std::map<std::string, std::string> others;  // by the words of "not-with:", what grants it
   Words variables;                            // that the guest has, by their names
+  Words writable;                             // directories of the host
   enum class Net : std::uint8_t { kNone, kSome } net = Net::kNone;
+  Backend backend = Backend::kNamespace;  // that the policy runs on
   bool operator==(const Granted&) const = default;
 };
 
 // `homes` are the spellings of the user's home directory.
 Granted granted_by(const Policy& policy, const cloche::Plan& plan, const Words& homes);
+
+// Whether the path is that directory or lies below it, by their names.
+bool lies_in(const std::string& path, const std::string& directory);
 
 // What grants what the attack is about: "files.read grants ~/.ssh". Empty: nothing does.
 std::string grant_of(const Attack& attack, const Granted& granted);

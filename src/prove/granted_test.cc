@@ -55,6 +55,22 @@ TEST(Granted, WhatMayOnlyBeReadCannotBeChanged) {
   EXPECT_EQ(why({.reads = {".bashrc"}}, policy), "files.write grants \"~/.bashrc\"") << "and may be read";
 }
 
+TEST(Granted, WhoMayExecuteWhatHeWroteBreachesNothingByIt) {
+  Policy policy;
+  EXPECT_EQ(why({.not_with = {"exec-writable"}}, policy), "");
+  policy.files.exec_writable = true;
+  EXPECT_EQ(why({.not_with = {"exec-writable"}}, policy), "files.exec_writable lets it execute what it wrote");
+}
+
+TEST(Granted, ThePlanSaysWhatThePolicyRunsOn) {
+  cloche::Plan plan;
+  plan.backend = Backend::kBwrap;
+  plan.watched = {"/home/me"};
+  const Granted granted = granted_by({}, plan, kHomes);
+  EXPECT_EQ(granted.backend, Backend::kBwrap);
+  EXPECT_EQ(granted.writable, Words{"/home/me"});
+}
+
 TEST(Granted, ANetworkOfTheHostIsNoWall) {
   cloche::Plan plan;
   EXPECT_EQ(granted_by({}, plan, kHomes).net, Granted::Net::kNone);

@@ -84,10 +84,12 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
   const std::pair<std::string_view, Words*> lists[] = {{"args", &attack.args},       {"options", &attack.options},
                                                        {"bait", &attack.bait},       {"reads", &attack.reads},
                                                        {"changes", &attack.changes}, {"not-with", &attack.not_with}};
-  const std::pair<std::string_view, std::optional<Words>*> others[] = {{"process-args", &attack.process_args},
-                                                                       {"way-out-args", &attack.way_out_args},
-                                                                       {"beside", &attack.beside},
-                                                                       {"after", &attack.after}};
+  const std::pair<std::string_view, std::optional<Words>*> others[] = {
+      {"process-args", &attack.process_args},
+      {"way-out-args", &attack.way_out_args},
+      {"exec-writable-args", &attack.exec_writable_args},
+      {"beside", &attack.beside},
+      {"after", &attack.after}};
   for (const auto& [name, to] : lists) {
     if (key != name) continue;
     CLOCHE_TRY_ASSIGN(*to, split_words(value));

@@ -23,9 +23,12 @@ constexpr auto kLongest = std::chrono::seconds(40);  // the bait has an alarm of
 constexpr auto kForAnother = std::chrono::seconds(10);
 constexpr auto kPatience = std::chrono::seconds(5);
 
-std::string replaced(std::string text, const std::string& directory, const std::string& token) {
-  const std::pair<std::string, std::string> names[] = {
-      {"@READ@", directory + "/read"}, {"@WRITE@", directory + "/write"}, {"@DIR@", directory}, {"@TOKEN@", token}};
+std::string replaced(std::string text, const Stage& stage, const std::string& directory, const std::string& token) {
+  const std::pair<std::string, std::string> names[] = {{"@READ@", directory + "/read"},
+                                                       {"@WRITE@", directory + "/write"},
+                                                       {"@DIR@", directory},
+                                                       {"@PROGRAMS@", stage.programs()},
+                                                       {"@TOKEN@", token}};
   for (const auto& [from, to] : names) {
     // On behind what was put in, which may look like a name itself.
     for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
@@ -148,7 +151,7 @@ class Runner {
     const Attack& attack = rows_[job.row].attack;
     const Kind kind = plan_.columns[job.column].kind;
     Outcome outcome;
-    if (std::string why = not_promised(attack, kind, plan_.caller); !why.empty()) {
+    if (std::string why = not_promised(attack, kind, plan_.granted, plan_.caller); !why.empty()) {
       outcome = {.verdict = Verdict::kNotPromised, .text = std::move(why)};
     } else if (why = left_out(attack, kind, plan_.granted); !why.empty()) {
       outcome = {.verdict = Verdict::kLeftOut, .text = std::move(why)};
@@ -184,7 +187,7 @@ class Runner {
     words.insert(words.end(), attack.bait.begin(), attack.bait.end());
     words.emplace_back("--");
     for (const std::string& word : command_of(plan_, stage_, directory, attack, kind, args)) {
-      words.push_back(replaced(word, directory, slot.token()));
+      words.push_back(replaced(word, stage_, directory, slot.token()));
     }
     words.push_back("--word=" + attempt.word);
     return Child::start(words, env, directory + "/here");
@@ -258,7 +261,7 @@ class Runner {
     if (!attack.after) return {};
     Words words{stage_.victim(attack.victim)};
     for (const std::string& word : *attack.after) {
-      words.push_back(replaced(word, slots_[i].directory(), slots_[i].token()));
+      words.push_back(replaced(word, stage_, slots_[i].directory(), slots_[i].token()));
     }
     CLOCHE_TRY_ASSIGN(Child sweeper, Child::start(words, base_environment(), slots_[i].directory()));
     while (!sweeper.is_over()) sweeper.read_some();
@@ -277,8 +280,14 @@ class Runner {
 
   Status finish_without(std::size_t i) {
     Attempt& attempt = *attempts_[i];
+    Ended ended;
+    ended.output = attempt.other->output();
+    ended.program = stage_.victim(rows_[attempt.job.row].attack.victim);
+    if (attempt.other->is_over()) ended.code = attempt.other->reap();
+    const bool another = plan_.columns[attempt.job.column].kind == Kind::kAgainst;
     settle(attempt.job,
-           {.verdict = Verdict::kNotTried, .text = "a second cell did not come up: " + attempt.other->output()});
+           {.verdict = Verdict::kNotTried,
+            .text = "a second cell did not come up: " + (another ? why_not_started(ended) : ended.output)});
     CLOCHE_TRY(sweep_up(i));
     attempts_[i].reset();
     return {};
@@ -295,12 +304,9 @@ class Runner {
     ended.answer = answer_to(attempt.word);
     if (attempt.stop != Attempt::Stop::kNo) ended.time = Ended::Time::kOver;
     ended.canary_change = slots_[i].change(attack, kind);
-    Outcome outcome = judge(attack, kind, ended);
+    ended.program = stage_.victim(attack.victim);
+    Outcome outcome = judge(attack, walls_of(kind, plan_.granted), ended);
     outcome.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - attempt.began);
-    if (kind == Kind::kAgainst && outcome.verdict == Verdict::kNotTried && !narrowing_options(attack.options)) {
-      outcome.verdict = Verdict::kLeftOut;
-      outcome.text = fmt::format("the command does not grant what it needs: {}", outcome.text);
-    }
     const bool spoilt = !ended.canary_change.empty() || may_write(attack, kind) || kind == Kind::kAgainst;
     settle(attempt.job, std::move(outcome));
     attempts_[i].reset();
@@ -323,7 +329,7 @@ Words command_of(const Plan& plan, const Stage& stage, const std::string& bait_d
   if (kind == Kind::kAgainst) {
     out = plan.against;
   } else {
-    out = {plan.cloche, "run", "--quiet", "--exec", stage.in("victims")};
+    out = {plan.cloche, "run", "--quiet", "--exec", stage.programs()};
     if (kind == Kind::kPolicy) {
       out.insert(out.end(), plan.policy.begin(), plan.policy.end());
       out.insert(out.end(), {"--pass", "BAIT_*"});
@@ -333,7 +339,7 @@ Words command_of(const Plan& plan, const Stage& stage, const std::string& bait_d
       if (!has_option(attack.options, "--wall")) out.insert(out.end(), {"--wall", "20s"});
       out.insert(out.end(), plan.limits.begin(), plan.limits.end());
     }
-    for (const std::string& word : attack.options) out.push_back(replaced(word, bait_directory, {}));
+    for (const std::string& word : attack.options) out.push_back(replaced(word, stage, bait_directory, {}));
     out.emplace_back("--");
   }
   out.push_back(stage.victim(attack.victim));

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -19,6 +20,7 @@
 
 #include "base/units.h"
 #include "host/programs.h"
+#include "prove/granted.h"
 #include "store/place.h"
 #include "sys/file.h"
 
@@ -32,13 +34,24 @@ constexpr const char* kKept = "kept";        // somebody wants to look at it
 constexpr const char* kShared = "/var/tmp";  // not /tmp, which every cell has of its own
 constexpr std::size_t kLongestParent = 64;   // a socket below has to fit into 107 bytes
 
+bool lies_in_one_of(const std::string& path, const Words& places) {
+  std::error_code error;
+  const std::string real = fs::weakly_canonical(path, error).string();
+  return std::ranges::any_of(places, [&](const std::string& place) {
+    const std::string top = fs::weakly_canonical(place, error).string();
+    return lies_in(path, place) || (!top.empty() && lies_in(real, top));
+  });
+}
+
 // An ordinary user's lies below the state directory, where nobody else can go. Root's guests have other uids and must
 // be able to go there, which root's home does not let them.
-std::string parent_for(const Environment& env) {
+std::string parent_for(const Environment& env, const Words& writable) {
   if (::geteuid() == 0) return kShared;
   const auto place = store::choose_place(env);
   if (!place || !store::open_beside_runs(*place, "prove", store::Missing::kMake)) return kShared;
   std::string path = place->directory + "/prove";
+  // Tier 0 cannot keep programs read-only in there, and the bait would be granted, which nobody meant to grant.
+  if (lies_in_one_of(path, writable)) return kShared;
   return path.size() <= kLongestParent ? path : kShared;
 }
 
@@ -150,8 +163,9 @@ Result<std::string> find_attacks() {
               "install them with cloche: make install");
 }
 
-Result<Stage> Stage::make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env) {
-  const std::string parent = parent_for(env);
+Result<Stage> Stage::make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env,
+                          const Words& writable) {
+  const std::string parent = parent_for(env, writable);
   remove_stale(parent);
   std::string path = fmt::format("{}/{}XXXXXX", parent, kPrefix);
   if (::mkdtemp(path.data()) == nullptr) {
@@ -187,9 +201,10 @@ Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) 
   }
   if (::chmod(in("state").c_str(), 0700) != 0) return fail_errno(errno, kStep, "its mode could not be set");
   CLOCHE_TRY(copy_program(from + "/bait", in("bait"), 0755));
-  // For where the bait has to make a user namespace, in which root's own is not known to be root's.
-  if (::geteuid() != 0 && ::access((from + "/../cloche-init").c_str(), F_OK) == 0) {
-    CLOCHE_TRY(copy_program(from + "/../cloche-init", in("cloche-init"), 0755));
+  // For where the bait has to make a user namespace, in which root's own are not known to be root's.
+  for (const std::string name : {"cloche-init", "cloche-gateway"}) {
+    if (::geteuid() == 0 || ::access((from + "/../" + name).c_str(), F_OK) != 0) continue;
+    CLOCHE_TRY(copy_program(from + "/../" + name, in(name), 0755));
   }
   std::set<std::string> done;
   for (const Attack& attack : attacks) {

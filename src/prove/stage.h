@@ -23,9 +23,10 @@ Result<std::string> find_attacks();
 
 class Stage {
  public:
-  // Copies the programs of these attacks; one that is missing is no error yet.
-  static Result<Stage> make(const std::string& attacks_from, const std::vector<Attack>& attacks,
-                            const Environment& env);
+  // Copies the programs of these attacks; one that is missing is no error yet. Below a place that is `writable` for
+  // the guests only where there is no other.
+  static Result<Stage> make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env,
+                            const Words& writable);
   Stage(Stage&&) noexcept;
   Stage& operator=(Stage&&) = delete;
   Stage(const Stage&) = delete;
@@ -33,7 +34,9 @@ class Stage {
 
   const std::string& path() const { return path_; }
   std::string in(const std::string& name) const { return path_ + "/" + name; }
-  std::string victim(const std::string& name) const { return in("victims/" + name); }
+  // The directory of the attack programs: nothing else is in there, and no bait.
+  std::string programs() const { return in("victims"); }
+  std::string victim(const std::string& name) const { return programs() + "/" + name; }
   bool has(const std::string& name) const;
   // A place for a bait. Others may write there, as a guest must be able to, so its name cannot be guessed.
   std::string place(const std::string& name) const { return in(name + secret_); }

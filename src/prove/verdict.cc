@@ -13,6 +13,9 @@ constexpr int kFailed = 125;
 constexpr int kCannot = 77;
 constexpr int kKilledByFilter = 128 + 31;  // SIGSYS
 
+// What commands write about a program that they do not find.
+constexpr std::string_view kNotThere[] = {"no such file", "not found", "does not exist", "permission denied"};
+
 std::string_view trimmed(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   return line;
@@ -47,6 +50,23 @@ bool is_expected(const Attack& attack, Kind kind, int code) {
   return has(attack.held) || (kind == Kind::kBwrap && has(attack.bwrap_held));
 }
 
+// A line that names the program and says that there is none: of the sandbox, which does not show it.
+bool is_hidden(const Ended& ended) {
+  if (ended.program.empty()) return false;
+  std::string_view rest = ended.output;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    const bool denied = std::ranges::any_of(kNotThere, [line](std::string_view words) {
+      return std::ranges::search(line, words, [](char a, char b) { return (a | 0x20) == (b | 0x20); }).begin() !=
+             line.end();
+    });
+    if (denied && line.find(ended.program) != std::string_view::npos) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
 std::string no_verdict(const Ended& ended) {
   const std::string line = last_line(ended.output);
   return fmt::format("it ended with code {} and without a verdict{}{}", ended.code, line.empty() ? "" : ": ", line);
@@ -70,6 +90,15 @@ std::string answer_to(std::string_view word) {
   return fmt::format("{:016x}", hash);
 }
 
+std::string why_not_started(const Ended& ended) {
+  if (!is_hidden(ended)) return no_verdict(ended);
+  return fmt::format(
+      "the sandbox does not show the program, or does not let it be executed: {}; make it show @PROGRAMS@, which "
+      "stands "
+      "for the directory with the programs",
+      last_line(ended.output));
+}
+
 Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
   const auto is = [&ended](Verdict verdict, std::string text) {
     return Outcome{.verdict = verdict, .text = std::move(text), .exit_code = ended.code};
@@ -78,10 +107,15 @@ Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
   // Whatever the guest says of itself: the host's files have the last word.
   if (!ended.canary_change.empty()) return is(Verdict::kBreached, "on the host " + ended.canary_change);
   if (ended.time == Ended::Time::kOver) return is(Verdict::kNotTried, "it did not end in time");
-  if (const auto why = said(ended.output, "cannot be tried: ")) return is(Verdict::kNotTried, *why);
+  const bool begun = said_itself(ended, "begun");
+  if (const auto why = said(ended.output, "cannot be tried: ")) {
+    // Only who was there can miss a grant: a command that starts nothing does not grant it either, and proves nothing.
+    const bool misses_grant = kind == Kind::kAgainst && begun && !narrowing_options(attack.options);
+    if (misses_grant) return is(Verdict::kLeftOut, "the command does not grant what it needs: " + *why);
+    return is(Verdict::kNotTried, *why);
+  }
   if (ended.code == kCannot) return is(Verdict::kNotTried, no_verdict(ended));
 
-  const bool begun = said_itself(ended, "begun");
   if (ended.code == 0) {
     // A command that does not start its program ends with 0 as well.
     if (begun && said_itself(ended, "held")) return is(Verdict::kHeld, {});
@@ -93,6 +127,7 @@ Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
     if (refusal && kind != Kind::kAgainst) return is(Verdict::kHeld, "refused: " + last_line(ended.output));
   }
   if (begun && ended.code == kKilledByFilter) return is(Verdict::kHeld, "killed by a system-call filter");
+  if (kind == Kind::kAgainst && !begun) return is(Verdict::kNotTried, why_not_started(ended));
   return is(Verdict::kNotTried, no_verdict(ended));
 }
 

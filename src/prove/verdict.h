@@ -37,10 +37,14 @@ struct Ended {
   std::string output{};         // of the command, stdout and stderr together
   std::string answer{};         // to the word that the program was given; empty: it was given none
   std::string canary_change{};  // what is different about the files that were planted; empty: nothing
+  std::string program{};        // that the command was to start, by its path
 };
 
 // What a program of ours says to a word: attacks/victim.h has the same.
 std::string answer_to(std::string_view word);
+
+// Of another command, whose program did not say that it began.
+std::string why_not_started(const Ended& ended);
 
 Outcome judge(const Attack& attack, Kind kind, const Ended& ended);
 

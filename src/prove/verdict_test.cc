@@ -58,6 +58,35 @@ TEST(Verdict, WhatEndsTooLateOrCannotIsNotTried) {
   EXPECT_EQ(verdict(kAttack, Kind::kNative, 77, "begun\n"), Verdict::kNotTried);
 }
 
+TEST(Verdict, OnlyAProgramThatBeganCanMissAGrant) {
+  const Attack attack{.options = {"--write", "@WRITE@"}};
+  const std::string cannot = "cannot be tried: no file\n";
+  const Outcome outcome = judge(attack, Kind::kAgainst, {.code = 77, .output = "begun\n" + cannot});
+  EXPECT_EQ(outcome.verdict, Verdict::kLeftOut);
+  EXPECT_EQ(outcome.text, "the command does not grant what it needs: no file");
+  EXPECT_EQ(verdict(attack, Kind::kAgainst, 0, ""), Verdict::kNotTried);
+  EXPECT_EQ(verdict(attack, Kind::kAgainst, 127, "sh: not found\n"), Verdict::kNotTried);
+  EXPECT_EQ(verdict(attack, Kind::kAgainst, 77, cannot), Verdict::kNotTried);
+  EXPECT_EQ(verdict(attack, Kind::kNative, 77, "begun\n" + cannot), Verdict::kNotTried) << "ours had the grant";
+  EXPECT_EQ(verdict(kAttack, Kind::kAgainst, 77, "begun\n" + cannot), Verdict::kNotTried) << "it needs none";
+}
+
+TEST(Verdict, AProgramThatASandboxHidesIsTold) {
+  const auto told = [](int code, const char* output, Kind kind = Kind::kAgainst) {
+    const Outcome outcome = judge(kAttack, kind, {.code = code, .output = output, .program = "/s/victims/x"});
+    EXPECT_EQ(outcome.verdict, Verdict::kNotTried) << output;
+    return outcome.text.find("@PROGRAMS@") != std::string::npos;
+  };
+  EXPECT_TRUE(told(1, "bwrap: execvp /s/victims/x: No such file or directory\n"));
+  EXPECT_TRUE(told(127, "sh: 1: /s/victims/x: not found\n"));
+  EXPECT_TRUE(told(126, "cannot run /s/victims/x: Permission denied\nbye\n"));
+  EXPECT_FALSE(told(1, "bwrap: Can't find /no: No such file or directory\n")) << "another file";
+  EXPECT_FALSE(told(1, "runs /s/victims/x\nno such file\n")) << "another line";
+  EXPECT_FALSE(told(1, "begun\n/s/victims/x: No such file or directory\n")) << "it was there";
+  EXPECT_FALSE(told(1, "")) << "nothing is known";
+  EXPECT_FALSE(told(1, "cloche: /s/victims/x: No such file\n", Kind::kNative)) << "ours show it";
+}
+
 TEST(Verdict, AnExpectedEndNeedsAVictimThatBegan) {
   Attack attack = kAttack;
   attack.held = {0, 137};
@@ -88,12 +117,41 @@ TEST(Promises, FollowTierUserAndCgroups) {
   const Caller root{User::kRoot, Cgroups::kUsable};
   const Caller user{User::kOrdinary, Cgroups::kUsable};
   const Caller bare{User::kOrdinary, Cgroups::kMissing};
-  EXPECT_EQ(not_promised(attack, Kind::kNative, user), "");
-  EXPECT_EQ(not_promised(attack, Kind::kNative, bare), "c");
-  EXPECT_EQ(not_promised(attack, Kind::kBwrap, user), "b");
-  EXPECT_EQ(not_promised(attack, Kind::kProcess, root), "");
-  EXPECT_EQ(not_promised(attack, Kind::kProcess, user), "u");
-  EXPECT_EQ(not_promised(attack, Kind::kAgainst, bare), "") << "another sandbox promised us nothing";
+  EXPECT_EQ(not_promised(attack, Kind::kNative, {}, user), "");
+  EXPECT_EQ(not_promised(attack, Kind::kNative, {}, bare), "c");
+  EXPECT_EQ(not_promised(attack, Kind::kBwrap, {}, user), "b");
+  EXPECT_EQ(not_promised(attack, Kind::kProcess, {}, root), "");
+  EXPECT_EQ(not_promised(attack, Kind::kProcess, {}, user), "u");
+  EXPECT_EQ(not_promised(attack, Kind::kAgainst, {}, bare), "") << "another sandbox promised us nothing";
+}
+
+TEST(Promises, APolicyIsJudgedByWhatItRunsOn) {
+  const Attack attack{.tries = "", .args = {"all"}, .process_args = Words{"some"}, .no_bwrap = "b", .no_process = "p"};
+  const Caller user{User::kOrdinary, Cgroups::kUsable};
+  const auto on = [](Backend backend) {
+    Granted granted;
+    granted.backend = backend;
+    return granted;
+  };
+  EXPECT_EQ(not_promised(attack, Kind::kPolicy, on(Backend::kNamespace), user), "");
+  EXPECT_EQ(not_promised(attack, Kind::kPolicy, on(Backend::kBwrap), user), "b");
+  EXPECT_EQ(not_promised(attack, Kind::kPolicy, on(Backend::kProcess), user), "p");
+  EXPECT_EQ(not_promised(attack, Kind::kNative, on(Backend::kProcess), user), "") << "no policy's";
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, on(Backend::kProcess)), Words{"some"});
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, on(Backend::kBwrap)), Words{"all"});
+  EXPECT_EQ(walls_of(Kind::kPolicy, on(Backend::kBwrap)), Kind::kBwrap);
+  EXPECT_EQ(title_of(walls_of(Kind::kPolicy, on(Backend::kProcess))), "tier 0, process");
+}
+
+TEST(Promises, WhatMayBeExecutedIsToldToTheProgram) {
+  const Attack attack{.args = {"x"}, .way_out_args = Words{"out"}, .exec_writable_args = Words{"w"}};
+  Granted granted;
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, granted), Words{"x"});
+  granted.others["exec-writable"] = "why";
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, granted), (Words{"x", "w"}));
+  EXPECT_EQ(args_on(attack, Kind::kNative, granted), Words{"x"});
+  granted.net = Granted::Net::kSome;
+  EXPECT_EQ(args_on(attack, Kind::kPolicy, granted), (Words{"out", "w"}));
 }
 
 TEST(Promises, OnlyAGrantThatAPolicyDoesNotHaveLeavesAnAttackOut) {

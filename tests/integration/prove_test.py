@@ -171,6 +171,29 @@ class Holds(ProveCase):
         nothing = self.results(self.proof("--against", "/no/such/sandbox --", *only), "against")
         self.assertEqual(set(nothing.values()), {"not-tried"})
 
+    def test_X3_a_sandbox_that_hides_the_host_is_shown_the_programs_and_no_bait(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        command = ("bwrap --ro-bind /usr /usr --symlink usr/lib64 /lib64 --symlink usr/bin /bin --symlink usr/lib /lib "
+                   "--proc /proc --dev /dev --tmpfs /tmp --unshare-all")
+        only = ["read-ssh", "token-variable", "leave-grant", "another-cell", "loopback-tcp"]
+        words = [word for name in only for word in ("--only", name)]
+        shown = self.results(self.proof("--against", command + " --ro-bind @PROGRAMS@ @PROGRAMS@ --", *words), "against")
+        self.assertEqual(shown, {"read-ssh": "held", "token-variable": "breached", "leave-grant": "left-out",
+                                 "another-cell": "held", "loopback-tcp": "held"})
+        for attack in self.proof("--against", command, *words)["attacks"]:
+            outcome = attack["results"]["against"]
+            self.assertEqual(outcome["result"], "not-tried", attack["name"])
+            self.assertIn("does not show the program", outcome["text"])
+            self.assertIn("@PROGRAMS@", outcome["text"])
+
+    def test_X3_a_command_that_starts_nothing_misses_no_grant(self):
+        # They have options of a run that grant something.
+        names = ("leave-grant", "execute-written", "write-read-only", "workspace", "leases", "mount-point-link")
+        only = [word for name in names for word in ("--only", name)]
+        for command in ("true", "/no/such/sandbox", r"printf 'cannot be tried: no grant\n'"):
+            self.assertEqual(set(self.results(self.proof("--against", command, *only), "against").values()), {"not-tried"},
+                             command)
 
     def test_X3_only_an_attack_itself_can_say_that_it_held(self):
         only = ["--only", "append-bashrc", "--only", "dash-arguments", "--only", "sleep"]
@@ -282,6 +305,55 @@ class Policies(ProveCase):
         self.assert_nothing_is_wrong(seen)
         self.assertEqual(seen["loopback-tcp"], ("left-out", "net.mode grants the host's network"))
         self.assertEqual(seen["unix-socket"], ("held", ""))
+
+    def not_right(self, text, *words):
+        proof = self.proof("--policy", self.path("policy.toml", f"version = 1\n{text}\n"), *words)
+        return proof, {one["name"]: one["results"]["policy"]["text"] for one in proof["attacks"]
+                       if one["results"]["policy"]["result"] in ("breached", "not-tried")}
+
+    def test_X3_a_policy_is_judged_by_the_tier_that_it_runs_on(self):
+        proof, bad = self.not_right('extends = "dev"')
+        self.assertEqual(bad, {})
+        self.assertIn("the policy runs on tier 0, process, which is judged by what it promises", proof["notes"])
+        results = self.results(proof, "policy")
+        self.assertEqual((results["overwrite-engine"], results["scan-processes"], results["memory-file-exec"]),
+                         ("held", "not-promised", "left-out"))
+
+    def test_X3_a_policy_is_judged_by_the_backend_that_it_runs_on(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        only = [word for name in ("fill-inodes", "scratch-caps", "workspace", "device-link", "read-ssh")
+                for word in ("--only", name)]
+        limits = "" if CGROUPS else '[limits]\nmode = "best-effort"'
+        proof, bad = self.not_right(f'extends = "untrusted"\n{limits}', "--backend", "bwrap", *only)
+        self.assertEqual(bad, {})
+        self.assertEqual(self.results(proof, "policy")["scratch-caps"], "not-promised")
+        self.assertEqual(self.results(proof, "policy")["read-ssh"], "held")
+
+    def test_X3_what_a_policy_lets_be_executed_is_no_breach(self):
+        seen = self.outcomes("[files]\nexec_writable = true", "memory-file-exec", "unnamed-file-exec", "argument-width")
+        why = "files.exec_writable lets it execute what it wrote"
+        self.assertEqual(seen, {"memory-file-exec": ("left-out", why), "unnamed-file-exec": ("left-out", why),
+                                "argument-width": ("held", "")})
+
+    def test_X3_a_spoiled_dev_is_tried_with_a_network_as_well(self):
+        seen = self.outcomes('[net]\nallow = ["api.example.org:443"]', "device-link", "wrong-device")
+        self.assert_nothing_is_wrong(seen)
+
+    def test_X3_a_home_that_may_be_written_is_proved_from_elsewhere(self):
+        home = self.home("project")
+        self.env["CLOCHE_STATE_DIR"] = os.path.join(home, ".state")
+        only = ["--only", "read-ssh", "--only", "netlink", "--only", "unix-socket"]
+        if os.geteuid() != 0:  # root's programs never lie below a home
+            proof, bad = self.not_right('extends = "dev"\nfiles.write = ["~/"]', *only)
+            self.assertEqual(bad, {})
+            self.assertEqual(self.results(proof, "policy"),
+                             {"read-ssh": "left-out", "netlink": "held", "unix-socket": "held"})
+        policy = self.path("all.toml", f'version = 1\nextends = "dev"\nfiles.write = ["{home}", "/var/tmp"]\n')
+        done = self.prove("--policy", policy, *only)
+        self.assertEqual((done.returncode, done.stdout), (126, ""))
+        self.assertIn('"/var/tmp" is granted, and the attack programs lie in it', done.stderr)
+        self.assertIn("--tier namespace", done.stderr)
 
     def test_X3_a_tight_policy_can_be_proved(self):
         home = self.home("project")
