@@ -51,6 +51,11 @@ Advice grant(const std::vector<std::string>& paths, Right right) {
   return allow(fmt::format("{} = [{}]", key_of(right), names));
 }
 
+// What a plan would have to say for a cell that can do everything.
+const char* native_cell(const Plan& plan) {
+  return plan.tier == Tier::kProcess ? "tier = \"namespace\"" : "backend = \"native\"";
+}
+
 // A link that nobody would grant the directory of.
 Advice advise_other_name(const Linked& linked, Right right) {
   if (linked.has_real) {
@@ -165,6 +170,11 @@ Advice advise_mounted(const Advice& folder) {
   if (folder.allow.empty()) return folder;
   return never("what is granted by itself can be neither removed nor replaced: grant its directory instead, " +
                folder.allow);
+}
+
+Advice advise_stranger(const std::string& closed, const Plan& plan) {
+  return never(fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}, or chmod it",
+                           quoted(closed), native_cell(plan)));
 }
 
 Advice advise_own_program(const std::string& path) {

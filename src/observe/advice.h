@@ -24,6 +24,8 @@ struct Linked {
 Advice advise_linked(const Linked& linked, Right right, bool allowed);
 // Granted by itself, so that it can be neither removed nor replaced; `folder` is the advice for its directory.
 Advice advise_mounted(const Advice& folder);
+// A guest with a user of its own, whom the mode of `closed` keeps out.
+Advice advise_stranger(const std::string& closed, const Plan& plan);
 // A program that the guest made.
 Advice advise_own_program(const std::string& path);
 Advice advise_socket(const std::string& path, Tier tier);

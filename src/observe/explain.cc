@@ -78,9 +78,12 @@ int rank(const Denial& denial) {
 }
 
 // The host is asked for so many names only: those that were looked at come last, and those that were read before them.
-std::vector<std::size_t> most_telling_first(const std::vector<Sighting>& seen) {
+// What is granted and may yet be kept back by a mode comes after all of them.
+std::vector<std::size_t> most_telling_first(const std::vector<Sighting>& seen, const Plan& plan) {
   const auto kind = [&](std::size_t at) {
     const Sighting& s = seen[at];
+    const bool named = !s.refused && s.use != Use::kConnect && s.what.starts_with('/');
+    if (named && plan.own_host_uid && is_within_rights(s, plan)) return 3;
     if (s.use == Use::kLook || s.use == Use::kEnter) return 2;
     return s.use == Use::kOpen && !s.changes ? 1 : 0;
   };
@@ -159,7 +162,7 @@ std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan,
   }
   constexpr std::size_t kMostOfACall = 8;
   std::map<std::uint32_t, std::size_t> of_a_call;
-  for (const std::size_t at : most_telling_first(seen)) {
+  for (const std::size_t at : most_telling_first(seen, plan)) {
     const Sighting& s = seen[at];
     if (s.use == Use::kConnect && !s.refused && own_names.contains(s.what)) continue;
     auto denial = explain_one(s, plan, look);

@@ -119,10 +119,26 @@ Advice advise_bound() {
   return {{}, "sockets in files of the host are never in reach of a guest; bind it in /tmp or /work"};
 }
 
+// The guest of a root engine has a user of its own, and only the native backend maps the owners of files to it.
+bool is_a_stranger(const Plan& plan) { return plan.own_host_uid && plan.backend != Backend::kNamespace; }
+
+// What keeps such a guest out by its mode; empty where nothing does. In a view of its own the way to a grant is made anew.
+std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
+  if (!is_a_stranger(plan)) return {};
+  const auto counts = [&](const std::string& path) {
+    return plan.tier == Tier::kProcess || path == found.real || is_the_hosts(plan, path);
+  };
+  const auto first = std::ranges::find_if(found.closed, counts);
+  return first == found.closed.end() ? std::string() : *first;
+}
+
 Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
   // The host's /proc has another "self".
   if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, found.allowed);
   if (s.use == Use::kBind) return advise_bound();
+  if (const std::string closed = closed_to_strangers(plan, found); found.allowed && !closed.empty()) {
+    return advise_stranger(closed, plan);
+  }
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
     return advise_mounted(advise_path(found.real, need.right, found.allowed));
   }
@@ -157,8 +173,24 @@ bool is_granted(const Sighting& s, const Plan& plan) {
   if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
   // A script takes its interpreter, too; those of the system have one of the system's.
   if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
-  return !is_held_back(s, plan, need_of(s));
+  if (is_a_stranger(plan) && is_the_hosts(plan, place_of(s))) return false;  // its mode is asked for later
+  return is_within_rights(s, plan);
 }
+
+bool is_within_rights(const Sighting& s, const Plan& plan) { return !is_held_back(s, plan, need_of(s)); }
+
+namespace {
+
+// Granted, and kept out all the same.
+std::optional<Denial> explain_mode(const Sighting& s, const Plan& plan, const Need& need, const HostLook& look) {
+  if (!is_a_stranger(plan) || !is_the_hosts(plan, place_of(s))) return std::nullopt;
+  const auto found = find_outside(s, need, look);
+  const std::string closed = found ? closed_to_strangers(plan, *found) : std::string();
+  if (closed.empty()) return std::nullopt;
+  return denial_of(need.word, s.what, s, advise_stranger(closed, plan));
+}
+
+}  // namespace
 
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
   const Need need = need_of(s);
@@ -168,7 +200,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   // What is not there may be held back all the same: outside of the cell there may be something of that name. But what
   // is made in a directory that is there is the cell's own.
   const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
-  if (!hidden && !is_held_back(s, plan, need)) return std::nullopt;
+  if (!hidden && !is_held_back(s, plan, need)) return explain_mode(s, plan, need, look);
   const auto found = find_outside(s, need, look);
   if (is_the_guests_program(s, plan, found.has_value())) {
     return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));

@@ -280,6 +280,39 @@ TEST(Explain, X4_NorWhatTheUserMayNotDoEither) {
   EXPECT_NE(denials[0].never.find("outside of a cell either"), std::string::npos);
 }
 
+// Root's guest on tier "process", and by bwrap, has a user of its own and owns nothing.
+TEST(Explain, X4_AModeThatKeepsOutAGuestWithAUserOfItsOwn) {
+  Plan plan = sample();
+  plan.tier = Tier::kProcess;
+  plan.backend = Backend::kProcess;
+  plan.own_host_uid = true;
+  const Host host = Host()
+                        .has("/srv/secret")
+                        .closes("/srv/secret", "/srv/secret")
+                        .has("/root/x")
+                        .closes("/root/x", "/root")
+                        .has("/home/me/data/x")
+                        .closes("/home/me/data/x", "/home/me/data/x")
+                        .has("/home/me/data/y");
+  const auto told = [&](const std::string& name, Presence presence) {
+    const auto denials = explained(path(Use::kOpen, name, presence), host, plan);
+    return denials.size() == 1 ? denials[0].allow + denials[0].never : std::string();
+  };
+  const std::string way = " keeps it out: write tier = \"namespace\", or chmod it";
+  EXPECT_TRUE(told("/srv/secret", Presence::kUnknown).ends_with("the mode of \"/srv/secret\"" + way));
+  EXPECT_TRUE(told("/root/x", Presence::kUnknown).ends_with("the mode of \"/root\"" + way));
+  EXPECT_NE(told("/home/me/data/x", Presence::kUnknown), "") << "granted, and refused all the same";
+  EXPECT_EQ(told("/home/me/data/y", Presence::kUnknown), "");
+  plan.tier = Tier::kNamespace;
+  plan.backend = Backend::kBwrap;
+  EXPECT_FALSE(is_granted(path(Use::kOpen, "/home/me/data/x", Presence::kThere), plan)) << "or nobody would ask";
+  EXPECT_TRUE(told("/home/me/data/x", Presence::kThere).ends_with("write backend = \"native\", or chmod it"));
+  EXPECT_EQ(told("/root/x", Presence::kMissing), "files.read = [\"/root/x\"]") << "the way to it is made anew";
+  plan.backend = Backend::kNamespace;
+  EXPECT_EQ(told("/srv/secret", Presence::kMissing), "files.read = [\"/srv/secret\"]") << "which maps owners";
+  EXPECT_EQ(told("/home/me/data/x", Presence::kThere), "");
+}
+
 TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
   const std::string name = "/home/me/\"]\nnet.allow = [\"evil:1";
   const auto denials = explained(path(Use::kOpen, name), Host().has(name));

@@ -31,8 +31,13 @@ class Host {
  public:
   Host& has(const std::string& path, const std::string& real = {}, bool allowed = true, bool directory = false,
             bool socket = false, const std::string& interpreter = {}) {
-    files_[path] = {real.empty() ? path : real, directory, socket, allowed, !directory && !socket, {}, interpreter};
+    files_[path] = {real.empty() ? path : real, directory, socket, allowed, !directory && !socket, {}, {}, interpreter};
     if (!real.empty()) files_[path].links = {path.substr(0, path.rfind('/'))};
+    return *this;
+  }
+  // By the mode of `what`, to whoever does not own it.
+  Host& closes(const std::string& path, const std::string& what) {
+    files_.at(path).closed.push_back(what);
     return *this;
   }
   HostLook look() const {
