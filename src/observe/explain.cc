@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "observe/advice.h"
+#include "observe/below.h"
 #include "observe/explain_path.h"
 
 namespace cloche::observe {
@@ -29,7 +30,7 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
   if (s.family == Family::kPath) {
     const auto found = look(s.what, Right::kWrite);
     if (!found || !found->socket || s.presence == Presence::kThere) return std::nullopt;
-    return denial_of("connect", s.what, s, advise_socket(found->real, plan.tier));
+    return denial_of("connect", s.what, s, advise_socket(found->real));
   }
   // With a gateway each connection is its business, and in its record; with the host's network nothing is denied.
   if (plan.has_network() || plan.net == NetMode::kHost || s.what.empty()) return std::nullopt;
@@ -166,12 +167,16 @@ std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan,
     const Sighting& s = seen[at];
     if (s.use == Use::kConnect && !s.refused && own_names.contains(s.what)) continue;
     auto denial = explain_one(s, plan, look);
+    if (denial) keep_to_backend(*denial, plan);
     if (denial && s.refused && ++of_a_call[s.number] > kMostOfACall) {
       calls.pass_over(*denial);
     } else if (denial) {
       (s.refused ? calls : others).add(std::move(*denial), at);
     }
-    if (auto needed = s.refused ? std::nullopt : explain_interpreter(s, plan, look)) others.add(std::move(*needed), at);
+    if (auto needed = s.refused ? std::nullopt : explain_interpreter(s, plan, look)) {
+      keep_to_backend(*needed, plan);
+      others.add(std::move(*needed), at);
+    }
   }
   // Each has its share: a guest cannot hide a refused call behind many files or another call, nor a file behind calls.
   calls.trim(kMostDenials * 3 / 4);

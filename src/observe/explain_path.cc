@@ -133,21 +133,22 @@ std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
 }
 
 Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+  const Asked asked{plan, found.allowed};
   // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, found.allowed);
+  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, asked);
   if (s.use == Use::kBind) return advise_bound();
   if (const std::string closed = closed_to_strangers(plan, found); found.allowed && !closed.empty()) {
     return advise_stranger(closed, plan);
   }
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
-    return advise_mounted(advise_path(found.real, need.right, found.allowed));
+    return advise_mounted(advise_path(found.real, need.right, asked));
   }
   Linked linked{found.real, {}, suffices(rights_to(plan, found.real), need)};
   for (const std::string& folder : found.links) {
     if (!sees_links_in(plan, folder, place_of(s))) linked.folders.push_back(folder);
   }
-  if (linked.folders.empty()) return advise_path(found.real, need.right, found.allowed);
-  return advise_linked(linked, need.right, found.allowed);
+  if (linked.folders.empty()) return advise_path(found.real, need.right, asked);
+  return advise_linked(linked, need.right, asked);
 }
 
 }  // namespace

@@ -282,9 +282,7 @@ TEST(Explain, X4_NorWhatTheUserMayNotDoEither) {
 
 // Root's guest on tier "process", and by bwrap, has a user of its own and owns nothing.
 TEST(Explain, X4_AModeThatKeepsOutAGuestWithAUserOfItsOwn) {
-  Plan plan = sample();
-  plan.tier = Tier::kProcess;
-  plan.backend = Backend::kProcess;
+  Plan plan = on_the_host();
   plan.own_host_uid = true;
   const Host host = Host()
                         .has("/srv/secret")
@@ -311,6 +309,28 @@ TEST(Explain, X4_AModeThatKeepsOutAGuestWithAUserOfItsOwn) {
   plan.backend = Backend::kNamespace;
   EXPECT_EQ(told("/srv/secret", Presence::kMissing), "files.read = [\"/srv/secret\"]") << "which maps owners";
   EXPECT_EQ(told("/home/me/data/x", Presence::kThere), "");
+}
+
+TEST(Explain, X4_NoLineIsAdvisedThatTheBackendRefuses) {
+  const Host host = Host().has("/opt/x/f").has("/usr", {}, true, true).has("/srv", {}, true, true);
+  const auto told = [&](const Sighting& s, Plan plan) {
+    plan.own_host_uid = true;
+    return explained(s, host, plan).at(0);
+  };
+  const Sighting write = path(Use::kOpen, "/opt/x/f", Presence::kMissing, true);
+  EXPECT_EQ(told(write, sample()).allow, "files.write = [\"/opt/x/f\"]");
+  EXPECT_EQ(told(write, by_bwrap()).allow, "");
+  EXPECT_NE(told(write, by_bwrap()).never.find("use backend native"), std::string::npos);
+  EXPECT_EQ(explained(write, host, by_bwrap()).at(0).allow, "files.write = [\"/opt/x/f\"]") << "of an ordinary user";
+  Sighting wide = path(Use::kMake, "/srv/new", Presence::kUnknown);
+  EXPECT_NE(told(wide, sample()).never.find("or use a workspace"), std::string::npos);
+  EXPECT_NE(told(wide, by_bwrap()).never.find("write backend = \"native\""), std::string::npos);
+  EXPECT_NE(told(wide, on_the_host()).never.find("write tier = \"namespace\""), std::string::npos);
+  EXPECT_TRUE(explained(wide, host, on_the_host()).at(0).never.ends_with("and grant that")) << "no workspace";
+  for (const Plan& plan : {sample(), by_bwrap(), on_the_host()}) {
+    const Denial system = told(path(Use::kMake, "/usr/new", Presence::kUnknown), plan);
+    EXPECT_NE(system.never.find("\"/usr\" is never writable"), std::string::npos) << system.never;
+  }
 }
 
 TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {

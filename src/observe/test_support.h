@@ -26,6 +26,19 @@ inline Plan sample() {
   return plan;
 }
 
+// The same without a view of its own, and by bwrap.
+inline Plan on_the_host() {
+  Plan plan = sample();
+  plan.tier = Tier::kProcess;
+  plan.backend = Backend::kProcess;
+  return plan;
+}
+inline Plan by_bwrap() {
+  Plan plan = sample();
+  plan.backend = Backend::kBwrap;
+  return plan;
+}
+
 // The host: a path, where it really is, and what its user may do.
 class Host {
  public:
