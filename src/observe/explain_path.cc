@@ -171,7 +171,7 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
 }
 
 bool is_granted(const Sighting& s, const Plan& plan) {
-  if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
+  if (s.refused || s.owner || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
   // A script takes its interpreter, too; those of the system have one of the system's.
   if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
   if (is_a_stranger(plan) && is_the_hosts(plan, place_of(s))) return false;  // its mode is asked for later
@@ -181,6 +181,12 @@ bool is_granted(const Sighting& s, const Plan& plan) {
 bool is_within_rights(const Sighting& s, const Plan& plan) { return !is_held_back(s, plan, need_of(s)); }
 
 namespace {
+
+// Whoever may write to it, and be it the guest's own.
+std::optional<Denial> explain_owner(const Sighting& s, const HostLook& look) {
+  if (s.presence != Presence::kThere && !look(place_of(s), Right::kWrite)) return std::nullopt;
+  return denial_of("write", s.what, s, {{}, std::string(kNoOwners)});
+}
 
 // Granted, and kept out all the same.
 std::optional<Denial> explain_mode(const Sighting& s, const Plan& plan, const Need& need, const HostLook& look) {
@@ -197,6 +203,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   const Need need = need_of(s);
   // Landlock judges contents.
   if ((s.use == Use::kMark || s.use == Use::kMap) && plan.tier == Tier::kProcess) return std::nullopt;
+  if (s.owner) return explain_owner(s, look);
   if (s.presence == Presence::kThere && (s.anew || (s.use == Use::kExecute && s.directory))) return std::nullopt;
   // What is not there may be held back all the same: outside of the cell there may be something of that name. But what
   // is made in a directory that is there is the cell's own.

@@ -333,6 +333,19 @@ TEST(Explain, X4_NoLineIsAdvisedThatTheBackendRefuses) {
   }
 }
 
+TEST(Explain, X4_NoLineAllowsAChangeOfOwners) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/out/x");
+  for (const char* name : {"/home/me/data/x", "/home/me/out/x", "/work/own"}) {
+    Sighting s = path(Use::kMark, name, Presence::kThere);
+    s.owner = true;
+    EXPECT_FALSE(is_granted(s, sample())) << name;
+    const auto denials = explained(s, host);
+    ASSERT_EQ(denials.size(), 1u) << name;
+    EXPECT_EQ(denials[0], (Denial{"write", name, 2, "prog", "", std::string(kNoOwners)}));
+    EXPECT_TRUE(explained(s, host, on_the_host()).empty()) << "Landlock does not judge it";
+  }
+}
+
 TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
   const std::string name = "/home/me/\"]\nnet.allow = [\"evil:1";
   const auto denials = explained(path(Use::kOpen, name), Host().has(name));

@@ -28,6 +28,7 @@ using observe::Sighting;
 
 constexpr std::size_t kMostSightings = 8192;
 constexpr std::size_t kMostOfACall = 16;                    // that differ in their arguments
+constexpr std::uint32_t kOwners = ~0u;                      // changes of them, counted as a call
 constexpr std::size_t kMostGranted = std::size_t{2} << 20;  // bytes
 constexpr std::size_t kEntry = 96;                          // what a name takes besides itself
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
@@ -249,8 +250,8 @@ std::string Observer::key_of_refused(const Sighting& seen) const {
 
 std::string Observer::key_of(const Sighting& seen) const {
   if (seen.refused) return key_of_refused(seen);
-  return fmt::format("{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
-                     seen.anew ? 'n' : '-', seen.datagram ? 'd' : '-', static_cast<int>(seen.family), seen.what);
+  return fmt::format("{}{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
+                     seen.anew ? 'n' : '-', seen.owner ? 'o' : '-', seen.datagram ? 'd' : '-', static_cast<int>(seen.family), seen.what);
 }
 
 // What is granted may lie on a server that does not answer, and there are other runs. The rest is the cell's own, or
@@ -323,8 +324,9 @@ void Observer::add(Sighting seen, pid_t pid) {
     granted_.insert(std::move(key));
     return;
   }
-  // Names cannot take the place of refused calls, nor one call that of another.
-  if (seen.refused ? ++refused_[seen.number] > kMostOfACall : !has_room_for(seen)) {
+  // Names cannot take the place of refused calls, nor one call that of another. Whole trees are copied with their owners.
+  const bool shares = seen.refused || seen.owner;
+  if (shares ? ++refused_[seen.owner ? kOwners : seen.number] > kMostOfACall : !has_room_for(seen)) {
     ++forgotten_;
     return;
   }

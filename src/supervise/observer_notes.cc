@@ -37,6 +37,17 @@ bool must_be_new(const filter::WatchedCall& call, Use use) {
   return use == Use::kMake && !call.name.starts_with("rename");
 }
 
+// Of chown and its like: to somebody else than the guest.
+bool gives_away(const seccomp_notif& told, const filter::WatchedCall& call, const Plan& plan) {
+  if (!call.name.contains("chown")) return false;
+  const std::size_t first = call.name == "fchownat" ? 2 : 1;
+  const auto changes = [&](std::size_t argument, std::uint32_t own) {
+    const auto id = static_cast<std::uint32_t>(told.data.args[argument]);
+    return id != own && id != ~std::uint32_t{0};
+  };
+  return changes(first, plan.inside_uid) || changes(first + 1, plan.inside_gid);
+}
+
 }  // namespace
 
 // Whoever has as many open as he may gets no more.
@@ -70,6 +81,7 @@ void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& c
   Sighting seen;
   seen.use = use;
   seen.anew = must_be_new(call, use);
+  seen.owner = gives_away(told, call, plan_);
   if (call.flags != filter::kNoArgument) note_flags(told.data.args[call.flags], seen);
   if (call.name == "creat") note_flags(O_CREAT | O_WRONLY | O_TRUNC, seen);
   const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
@@ -95,7 +107,8 @@ void Observer::note_open_file(const seccomp_notif& told, const filter::WatchedCa
   seen.presence = Presence::kThere;
   seen.what = path->substr(0, path->size() - (path->ends_with(kDeleted) ? kDeleted.size() : 0));
   seen.real = seen.what;
-  const bool known = known_.contains(key_of(seen)) || observe::is_granted(seen, plan_);
+  seen.owner = gives_away(told, call, plan_);
+  const bool known = seen.owner || known_.contains(key_of(seen)) || observe::is_granted(seen, plan_);
   const auto act = call.use == Use::kMap ? guest_view::Act::kMap : guest_view::Act::kMark;
   if (!known && !guest_view::is_kept_by_mount(pid, descriptor, act)) return;
   if (still_there(told)) add(std::move(seen), pid);
