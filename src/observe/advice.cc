@@ -249,6 +249,10 @@ std::string raised_limit(const Plan& plan, const std::string& key) {
   if (key == "limits.memory") return size(limits.memory);
   if (key == "limits.disk") return size(limits.disk);
   if (key == "limits.output") return size(limits.output);
+  const NetLimits net = plan.gateway ? plan.gateway->limits : NetLimits{};
+  if (key == "net.limits.bytes_in" && net.bytes_in) return size(*net.bytes_in);
+  if (key == "net.limits.bytes_out" && net.bytes_out) return size(*net.bytes_out);
+  if (key == "net.limits.connections" && net.connections) return fmt::format("{} = {}", key, *net.connections * 2);
   if (key == "limits.wall" && plan.wall) return time(*plan.wall);
   if (key == "limits.cpu_time" && limits.cpu_time) return time(*limits.cpu_time);
   return {};

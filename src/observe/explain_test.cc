@@ -190,6 +190,16 @@ TEST(Explain, X4_WhatTheGatewayRefused) {
   EXPECT_NE(denials[1].never.find("net.deny"), std::string::npos);
 }
 
+TEST(Explain, X4_LimitsOfTheNetworkAreRaisedByTheirKeys) {
+  Plan plan = sample();
+  EXPECT_EQ(raised_limit(plan, "net.limits.connections"), "");
+  plan.gateway.emplace();
+  plan.gateway->limits = {Bytes{1 << 20}, Bytes{1 << 10}, 5, {}};
+  EXPECT_EQ(raised_limit(plan, "net.limits.bytes_in"), "net.limits.bytes_in = \"2M\"");
+  EXPECT_EQ(raised_limit(plan, "net.limits.bytes_out"), "net.limits.bytes_out = \"2K\"");
+  EXPECT_EQ(raised_limit(plan, "net.limits.connections"), "net.limits.connections = 10");
+}
+
 // A guest chooses the name of a method; what allows it must allow no other.
 TEST(Explain, X4_AMethodIsAdvisedByItsNameAlone) {
   Call call;

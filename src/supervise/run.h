@@ -145,6 +145,7 @@ class Run {
   int exit_status_ = 0;
   bool scratch_full_ = false;
   bool inodes_used_up_ = false;
+  std::string network_limit_;  // its key
   std::optional<CgroupUsage> counted_;
   bool init_ended_ = false;
   bool kill_sent_ = false;

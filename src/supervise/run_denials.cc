@@ -47,6 +47,7 @@ void Run::deny_by_limit(const std::string& key, const std::string& what, std::ui
 
 void Run::explain_denials() {
   std::string limit = limit_of(report_.outcome.kind);
+  if (report_.outcome.kind == OutcomeKind::kNetwork && !network_limit_.empty()) limit = network_limit_;
   const bool by_watch = disk_ && !disk_->verdict().empty();
   if (report_.outcome.kind == OutcomeKind::kDisk && (by_watch ? disk_->inodes_used_up() : inodes_used_up_)) {
     limit = "limits.inodes";
