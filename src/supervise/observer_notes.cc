@@ -61,6 +61,7 @@ void Observer::note_descriptors(const seccomp_notif& told, const filter::Watched
   const std::uint64_t open = open_files_.of(static_cast<pid_t>(told.pid));
   if (open == 0 || open + (call.use == Use::kPair ? 1 : 0) < plan_.limits.files) return;
   ++(makes ? opens_refused_ : all_open_);
+  observe::add_programs(openers_, name_of(static_cast<pid_t>(told.pid)));
 }
 
 void Observer::note_flags(std::uint64_t flags, Sighting& seen) const {
