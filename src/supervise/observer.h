@@ -73,6 +73,7 @@ class Observer {
   void note_receivers(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_process(const seccomp_notif& told, const filter::WatchedCall& call);
   bool reaches(pid_t pid, long target) const;
+  bool is_foreign_group(long group) const;
   bool may_read(pid_t pid, std::uint64_t address);
   bool still_there(const seccomp_notif& told);
   guest_view::Patience patience_for(const std::string& path) const;

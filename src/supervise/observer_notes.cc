@@ -1,6 +1,7 @@
 // What a call that is told of was about: a name, an open file, an address, a process.
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <unistd.h>
 
 #include <string_view>
 #include <utility>
@@ -149,17 +150,29 @@ bool Observer::reaches(pid_t pid, long target) const {
   return guest_view::descends_from(target, init_) || !guest_view::is_process(target);
 }
 
+// Of a group that outlived who began it nobody knows.
+bool Observer::is_foreign_group(long group) const {
+  const auto leader = static_cast<pid_t>(group);
+  return ::getpgid(leader) == leader && !guest_view::descends_from(group, init_);
+}
+
 void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall& call) {
   const auto pid = static_cast<pid_t>(told.pid);
   const auto first = static_cast<int>(told.data.args[0]);
   const auto signal = call.signal == filter::kNoArgument ? 0 : static_cast<int>(told.data.args[call.signal]);
   long target = first;
+  bool group = false;
   // Nothing keeps a guest without a table of its own from having one; to signal by it is another matter.
   if (call.use == Use::kHandle && !own_table_) return;
   if (call.use == Use::kSignalByHandle) {
     const auto handle = guest_view::handle_of(pid, first);
     if (!handle || (own_table_ ? handle->inside : guest_view::descends_from(handle->process, init_))) return;
     target = handle->process;
+  } else if (target < -1 && !own_table_) {
+    // Without a table of its own a guest can name groups of the host. Whose it is shows by who began it.
+    group = true;
+    target = -target;
+    if (!is_foreign_group(target)) return;
   } else if (target <= 0 || reaches(pid, target)) {
     return;  // groups are the cell's own
   }
@@ -169,7 +182,7 @@ void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall
   seen.use = Use::kSignal;
   seen.presence = Presence::kMissing;
   seen.what = call.use == Use::kHandle ? fmt::format("handle on process {}", target)
-                                       : fmt::format("{} to process {}", signal, target);
+                                       : fmt::format("{} to process {}{}", signal, group ? "group " : "", target);
   add(std::move(seen), pid);
 }
 
