@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "plan/guest_uid.h"
 
 namespace cloche {
 
@@ -16,10 +17,6 @@ struct IdMap {
   std::uint32_t outside_uid = 0;
   std::uint32_t outside_gid = 0;
 };
-
-// Host uids of guests when the engine is root: this plus the pid of the cell's first process, which no other live
-// process has. The range lies above systemd's container range and below its reserved end.
-inline constexpr std::uint32_t kGuestUidBase = 0x71000000;
 
 Status write_id_map(pid_t pid, const IdMap& map);
 

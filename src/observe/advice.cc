@@ -9,10 +9,8 @@
 #include <fmt/format.h>
 
 #include "filter/filter.h"
-#include "observe/below.h"
 #include "policy/check.h"
 #include "policy/key_value.h"
-#include "policy/parse.h"
 #include "policy/policy.h"
 
 namespace cloche::observe {
@@ -51,12 +49,24 @@ Advice grant(const std::vector<std::string>& paths, Right right) {
   return allow(fmt::format("{} = [{}]", key_of(right), names));
 }
 
+// What a plan would have to say for a cell that can do everything.
+const char* native_cell(const Plan& plan) {
+  return plan.tier == Tier::kProcess ? "tier = \"namespace\"" : "backend = \"native\"";
+}
+
+std::string instead_of_all(const Plan& plan) {
+  if (plan.backend == Backend::kNamespace) return "make a directory for it and grant that, or use a workspace";
+  // What root makes is closed to a guest with another user, and bwrap has nothing to write to at all.
+  if (!plan.own_host_uid) return "make a directory for it and grant that";
+  return fmt::format("write {}, and a directory for it can be granted, or be a workspace", native_cell(plan));
+}
+
 // A link that nobody would grant the directory of.
-Advice advise_other_name(const Linked& linked, Right right) {
+Advice advise_other_name(const Linked& linked, Right right, const Asked& asked) {
   if (linked.has_real) {
     return never(fmt::format("it is a symbolic link to {}, which is in the cell: use that name", quoted(linked.real)));
   }
-  const Advice direct = advise_path(linked.real, right, true);
+  const Advice direct = advise_path(linked.real, right, asked);
   if (direct.allow.empty()) return direct;
   return never(fmt::format("no grant leads through a symbolic link: name it {} and grant {}", quoted(linked.real),
                            direct.allow));
@@ -92,6 +102,16 @@ bool is_raw(std::uint64_t type) {
   return (type & kTypes) == SOCK_RAW || (type & kTypes) == SOCK_PACKET;
 }
 
+Advice advise_no_network(const Plan& plan) {
+  const std::string host = "name the host: net.allow = [\"HOST:PORT\"]";
+  const std::string own = "among programs of the cell: net.loopback = true";
+  if (plan.backend == Backend::kProcess) {
+    return never(fmt::format("tier \"process\" has no network of its own; with {} {}; {}", native_cell(plan), host, own));
+  }
+  if (plan.backend == Backend::kBwrap) return never(fmt::format("{}; with {} {}", own, native_cell(plan), host));
+  return never(fmt::format("{}; {}", host, own));
+}
+
 CallAdvice advise_family(const Sighting& s, const Plan& plan) {
   const std::uint64_t family = s.args[0] & 0xffffffff;
   const bool inet = family == AF_INET || family == AF_INET6;
@@ -101,7 +121,7 @@ CallAdvice advise_family(const Sighting& s, const Plan& plan) {
   if (raw && (inet || family == AF_PACKET)) {
     out.advice = never("raw sockets see and forge traffic of others");
   } else if (inet && !plan.filter.inet_sockets) {
-    out.advice = never("name the host: net.allow = [\"HOST:PORT\"]; among programs of the cell: net.loopback = true");
+    out.advice = advise_no_network(plan);
   } else if (inet) {
     out.detail += ", neither TCP nor UDP";
     out.advice = never("other protocols load modules into the kernel");
@@ -133,19 +153,18 @@ std::string detail_of(std::string_view name, const Sighting& s) {
 
 std::string quoted(const std::string& text) { return toml_string(text); }
 
-Advice advise_path(const std::string& path, Right right, bool allowed) {
-  if (!allowed) return never("this user may not do that outside of a cell either");
-  if (right == Right::kWrite && is_wide(path)) {
-    return never("that would grant all of " + path + "; make a directory for it and grant that, or use a workspace");
-  }
-  return grant({path}, right);
+Advice advise_path(const std::string& path, Right right, const Asked& asked) {
+  if (!asked.allowed) return never("this user may not do that outside of a cell either");
+  const Advice line = grant({path}, right);
+  if (line.allow.empty() || right != Right::kWrite || !is_wide(path)) return line;
+  return never(fmt::format("that would grant all of {}; {}", path, instead_of_all(asked.plan)));
 }
 
-Advice advise_linked(const Linked& linked, Right right, bool allowed) {
-  if (!allowed) return never("this user may not do that outside of a cell either");
+Advice advise_linked(const Linked& linked, Right right, const Asked& asked) {
+  if (!asked.allowed) return never("this user may not do that outside of a cell either");
   std::vector<std::string> paths;
   for (const std::string& folder : linked.folders) {
-    if (is_wide(folder) || !grant({folder}, Right::kRead).never.empty()) return advise_other_name(linked, right);
+    if (is_wide(folder) || !grant({folder}, Right::kRead).never.empty()) return advise_other_name(linked, right, asked);
     if (std::ranges::find(paths, folder) == paths.end()) paths.push_back(folder);
   }
   // The links are all that is missing.
@@ -167,13 +186,17 @@ Advice advise_mounted(const Advice& folder) {
                folder.allow);
 }
 
+Advice advise_stranger(const std::string& closed, const Plan& plan) {
+  return never(fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}, or chmod it",
+                           quoted(closed), native_cell(plan)));
+}
+
 Advice advise_own_program(const std::string& path) {
   if (path_covers("/dev/shm", path)) return never("nothing in /dev/shm is executable; write it to /tmp");
   return allow("files.exec_writable = true");
 }
 
-Advice advise_socket(const std::string& path, Tier tier) {
-  if (tier == Tier::kProcess) return never("tier \"process\" reaches no sockets; write tier = \"namespace\"");
+Advice advise_socket(const std::string& path) {
   return allow(fmt::format("sockets.allow = [{}]", quoted(path)));
 }
 
@@ -216,21 +239,6 @@ CallAdvice advise_call(const Sighting& s, const Plan& plan) {
   return out;
 }
 
-void keep_below(std::vector<Denial>& denials, const std::vector<Ceiling>& ceilings) {
-  for (Denial& denial : denials) {
-    if (denial.allow.empty() || ceilings.empty()) continue;
-    const auto policy = parse_policy("version = 1\nextends = \"untrusted\"\n" + denial.allow + "\n", "advice");
-    if (!policy) continue;
-    for (const Ceiling& ceiling : ceilings) {
-      if (const Status fits = enforce(*policy, ceiling); !fits) {
-        denial.allow.clear();
-        denial.never = "the operator's ceiling: " + fits.error().message;
-        break;
-      }
-    }
-  }
-}
-
 std::string raised_limit(const Plan& plan, const std::string& key) {
   const Limits& limits = plan.limits;
   const auto size = [&](Bytes now) { return fmt::format("{} = \"{}\"", key, to_text(Bytes{now.count * 2})); };
@@ -241,6 +249,10 @@ std::string raised_limit(const Plan& plan, const std::string& key) {
   if (key == "limits.memory") return size(limits.memory);
   if (key == "limits.disk") return size(limits.disk);
   if (key == "limits.output") return size(limits.output);
+  const NetLimits net = plan.gateway ? plan.gateway->limits : NetLimits{};
+  if (key == "net.limits.bytes_in" && net.bytes_in) return size(*net.bytes_in);
+  if (key == "net.limits.bytes_out" && net.bytes_out) return size(*net.bytes_out);
+  if (key == "net.limits.connections" && net.connections) return fmt::format("{} = {}", key, *net.connections * 2);
   if (key == "limits.wall" && plan.wall) return time(*plan.wall);
   if (key == "limits.cpu_time" && limits.cpu_time) return time(*limits.cpu_time);
   return {};

@@ -13,20 +13,25 @@ struct Advice {
   std::string never;
 };
 
-// `allowed`: the engine's own user may do it.
-Advice advise_path(const std::string& path, Right right, bool allowed);
+struct Asked {
+  const Plan& plan;
+  bool allowed = false;  // the engine's own user may do it
+};
+Advice advise_path(const std::string& path, Right right, const Asked& asked);
 // Behind symbolic links that the guest does not see.
 struct Linked {
   std::string real;
   std::vector<std::string> folders;  // that hold the links
   bool has_real = false;             // the guest may do it by the other name
 };
-Advice advise_linked(const Linked& linked, Right right, bool allowed);
+Advice advise_linked(const Linked& linked, Right right, const Asked& asked);
 // Granted by itself, so that it can be neither removed nor replaced; `folder` is the advice for its directory.
 Advice advise_mounted(const Advice& folder);
+// A guest with a user of its own, whom the mode of `closed` keeps out.
+Advice advise_stranger(const std::string& closed, const Plan& plan);
 // A program that the guest made.
 Advice advise_own_program(const std::string& path);
-Advice advise_socket(const std::string& path, Tier tier);
+Advice advise_socket(const std::string& path);
 Advice advise_host(const std::string& host_and_port);
 // One that the gateway refused for a reason.
 Advice advise_denied_host(const std::string& host_and_port, const std::string& reason);

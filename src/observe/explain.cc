@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "observe/advice.h"
+#include "observe/below.h"
 #include "observe/explain_path.h"
 
 namespace cloche::observe {
@@ -29,7 +30,7 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
   if (s.family == Family::kPath) {
     const auto found = look(s.what, Right::kWrite);
     if (!found || !found->socket || s.presence == Presence::kThere) return std::nullopt;
-    return denial_of("connect", s.what, s, advise_socket(found->real, plan.tier));
+    return denial_of("connect", s.what, s, advise_socket(found->real));
   }
   // With a gateway each connection is its business, and in its record; with the host's network nothing is denied.
   if (plan.has_network() || plan.net == NetMode::kHost || s.what.empty()) return std::nullopt;
@@ -78,9 +79,12 @@ int rank(const Denial& denial) {
 }
 
 // The host is asked for so many names only: those that were looked at come last, and those that were read before them.
-std::vector<std::size_t> most_telling_first(const std::vector<Sighting>& seen) {
+// What is granted and may yet be kept back by a mode comes after all of them.
+std::vector<std::size_t> most_telling_first(const std::vector<Sighting>& seen, const Plan& plan) {
   const auto kind = [&](std::size_t at) {
     const Sighting& s = seen[at];
+    const bool named = !s.refused && s.use != Use::kConnect && s.what.starts_with('/');
+    if (named && plan.own_host_uid && is_within_rights(s, plan)) return 3;
     if (s.use == Use::kLook || s.use == Use::kEnter) return 2;
     return s.use == Use::kOpen && !s.changes ? 1 : 0;
   };
@@ -159,16 +163,20 @@ std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan,
   }
   constexpr std::size_t kMostOfACall = 8;
   std::map<std::uint32_t, std::size_t> of_a_call;
-  for (const std::size_t at : most_telling_first(seen)) {
+  for (const std::size_t at : most_telling_first(seen, plan)) {
     const Sighting& s = seen[at];
     if (s.use == Use::kConnect && !s.refused && own_names.contains(s.what)) continue;
     auto denial = explain_one(s, plan, look);
+    if (denial) keep_to_backend(*denial, plan);
     if (denial && s.refused && ++of_a_call[s.number] > kMostOfACall) {
       calls.pass_over(*denial);
     } else if (denial) {
       (s.refused ? calls : others).add(std::move(*denial), at);
     }
-    if (auto needed = s.refused ? std::nullopt : explain_interpreter(s, plan, look)) others.add(std::move(*needed), at);
+    if (auto needed = s.refused ? std::nullopt : explain_interpreter(s, plan, look)) {
+      keep_to_backend(*needed, plan);
+      others.add(std::move(*needed), at);
+    }
   }
   // Each has its share: a guest cannot hide a refused call behind many files or another call, nor a file behind calls.
   calls.trim(kMostDenials * 3 / 4);

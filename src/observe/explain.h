@@ -24,7 +24,9 @@ struct HostPath {
   bool allowed = false;              // the right that was asked for, to that user
   bool regular = false;              // a plain file
   std::vector<std::string> links{};  // directories without links that hold the links on the way to it
-  std::string interpreter{};         // that the first line of a script names; only where kExecute was asked for
+  // What keeps out, by its mode, whoever neither owns it nor is of its group: directories on the way, the thing itself.
+  std::vector<std::string> closed{};
+  std::string interpreter{};  // that the first line of a script names; only where kExecute was asked for
 };
 using HostLook = std::function<std::optional<HostPath>(const std::string& path, Right right)>;
 

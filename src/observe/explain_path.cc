@@ -119,19 +119,36 @@ Advice advise_bound() {
   return {{}, "sockets in files of the host are never in reach of a guest; bind it in /tmp or /work"};
 }
 
+// The guest of a root engine has a user of its own, and only the native backend maps the owners of files to it.
+bool is_a_stranger(const Plan& plan) { return plan.own_host_uid && plan.backend != Backend::kNamespace; }
+
+// What keeps such a guest out by its mode; empty where nothing does. In a view of its own the way to a grant is made anew.
+std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
+  if (!is_a_stranger(plan)) return {};
+  const auto counts = [&](const std::string& path) {
+    return plan.tier == Tier::kProcess || path == found.real || is_the_hosts(plan, path);
+  };
+  const auto first = std::ranges::find_if(found.closed, counts);
+  return first == found.closed.end() ? std::string() : *first;
+}
+
 Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+  const Asked asked{plan, found.allowed};
   // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, found.allowed);
+  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, asked);
   if (s.use == Use::kBind) return advise_bound();
+  if (const std::string closed = closed_to_strangers(plan, found); found.allowed && !closed.empty()) {
+    return advise_stranger(closed, plan);
+  }
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
-    return advise_mounted(advise_path(found.real, need.right, found.allowed));
+    return advise_mounted(advise_path(found.real, need.right, asked));
   }
   Linked linked{found.real, {}, suffices(rights_to(plan, found.real), need)};
   for (const std::string& folder : found.links) {
     if (!sees_links_in(plan, folder, place_of(s))) linked.folders.push_back(folder);
   }
-  if (linked.folders.empty()) return advise_path(found.real, need.right, found.allowed);
-  return advise_linked(linked, need.right, found.allowed);
+  if (linked.folders.empty()) return advise_path(found.real, need.right, asked);
+  return advise_linked(linked, need.right, asked);
 }
 
 }  // namespace
@@ -154,21 +171,44 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
 }
 
 bool is_granted(const Sighting& s, const Plan& plan) {
-  if (s.refused || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
+  if (s.refused || s.owner || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
   // A script takes its interpreter, too; those of the system have one of the system's.
   if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
-  return !is_held_back(s, plan, need_of(s));
+  if (is_a_stranger(plan) && is_the_hosts(plan, place_of(s))) return false;  // its mode is asked for later
+  return is_within_rights(s, plan);
 }
+
+bool is_within_rights(const Sighting& s, const Plan& plan) { return !is_held_back(s, plan, need_of(s)); }
+
+namespace {
+
+// Whoever may write to it, and be it the guest's own.
+std::optional<Denial> explain_owner(const Sighting& s, const HostLook& look) {
+  if (s.presence != Presence::kThere && !look(place_of(s), Right::kWrite)) return std::nullopt;
+  return denial_of("write", s.what, s, {{}, std::string(kNoOwners)});
+}
+
+// Granted, and kept out all the same.
+std::optional<Denial> explain_mode(const Sighting& s, const Plan& plan, const Need& need, const HostLook& look) {
+  if (!is_a_stranger(plan) || !is_the_hosts(plan, place_of(s))) return std::nullopt;
+  const auto found = find_outside(s, need, look);
+  const std::string closed = found ? closed_to_strangers(plan, *found) : std::string();
+  if (closed.empty()) return std::nullopt;
+  return denial_of(need.word, s.what, s, advise_stranger(closed, plan));
+}
+
+}  // namespace
 
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
   const Need need = need_of(s);
   // Landlock judges contents.
   if ((s.use == Use::kMark || s.use == Use::kMap) && plan.tier == Tier::kProcess) return std::nullopt;
+  if (s.owner) return explain_owner(s, look);
   if (s.presence == Presence::kThere && (s.anew || (s.use == Use::kExecute && s.directory))) return std::nullopt;
   // What is not there may be held back all the same: outside of the cell there may be something of that name. But what
   // is made in a directory that is there is the cell's own.
   const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
-  if (!hidden && !is_held_back(s, plan, need)) return std::nullopt;
+  if (!hidden && !is_held_back(s, plan, need)) return explain_mode(s, plan, need, look);
   const auto found = find_outside(s, need, look);
   if (is_the_guests_program(s, plan, found.has_value())) {
     return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));

@@ -280,6 +280,72 @@ TEST(Explain, X4_NorWhatTheUserMayNotDoEither) {
   EXPECT_NE(denials[0].never.find("outside of a cell either"), std::string::npos);
 }
 
+// Root's guest on tier "process", and by bwrap, has a user of its own and owns nothing.
+TEST(Explain, X4_AModeThatKeepsOutAGuestWithAUserOfItsOwn) {
+  Plan plan = on_the_host();
+  plan.own_host_uid = true;
+  const Host host = Host()
+                        .has("/srv/secret")
+                        .closes("/srv/secret", "/srv/secret")
+                        .has("/root/x")
+                        .closes("/root/x", "/root")
+                        .has("/home/me/data/x")
+                        .closes("/home/me/data/x", "/home/me/data/x")
+                        .has("/home/me/data/y");
+  const auto told = [&](const std::string& name, Presence presence) {
+    const auto denials = explained(path(Use::kOpen, name, presence), host, plan);
+    return denials.size() == 1 ? denials[0].allow + denials[0].never : std::string();
+  };
+  const std::string way = " keeps it out: write tier = \"namespace\", or chmod it";
+  EXPECT_TRUE(told("/srv/secret", Presence::kUnknown).ends_with("the mode of \"/srv/secret\"" + way));
+  EXPECT_TRUE(told("/root/x", Presence::kUnknown).ends_with("the mode of \"/root\"" + way));
+  EXPECT_NE(told("/home/me/data/x", Presence::kUnknown), "") << "granted, and refused all the same";
+  EXPECT_EQ(told("/home/me/data/y", Presence::kUnknown), "");
+  plan.tier = Tier::kNamespace;
+  plan.backend = Backend::kBwrap;
+  EXPECT_FALSE(is_granted(path(Use::kOpen, "/home/me/data/x", Presence::kThere), plan)) << "or nobody would ask";
+  EXPECT_TRUE(told("/home/me/data/x", Presence::kThere).ends_with("write backend = \"native\", or chmod it"));
+  EXPECT_EQ(told("/root/x", Presence::kMissing), "files.read = [\"/root/x\"]") << "the way to it is made anew";
+  plan.backend = Backend::kNamespace;
+  EXPECT_EQ(told("/srv/secret", Presence::kMissing), "files.read = [\"/srv/secret\"]") << "which maps owners";
+  EXPECT_EQ(told("/home/me/data/x", Presence::kThere), "");
+}
+
+TEST(Explain, X4_NoLineIsAdvisedThatTheBackendRefuses) {
+  const Host host = Host().has("/opt/x/f").has("/usr", {}, true, true).has("/srv", {}, true, true);
+  const auto told = [&](const Sighting& s, Plan plan) {
+    plan.own_host_uid = true;
+    return explained(s, host, plan).at(0);
+  };
+  const Sighting write = path(Use::kOpen, "/opt/x/f", Presence::kMissing, true);
+  EXPECT_EQ(told(write, sample()).allow, "files.write = [\"/opt/x/f\"]");
+  EXPECT_EQ(told(write, by_bwrap()).allow, "");
+  EXPECT_NE(told(write, by_bwrap()).never.find("use backend native"), std::string::npos);
+  EXPECT_EQ(explained(write, host, by_bwrap()).at(0).allow, "files.write = [\"/opt/x/f\"]") << "of an ordinary user";
+  Sighting wide = path(Use::kMake, "/srv/new", Presence::kUnknown);
+  EXPECT_NE(told(wide, sample()).never.find("or use a workspace"), std::string::npos);
+  EXPECT_NE(told(wide, by_bwrap()).never.find("write backend = \"native\""), std::string::npos);
+  EXPECT_NE(told(wide, on_the_host()).never.find("write tier = \"namespace\""), std::string::npos);
+  EXPECT_TRUE(explained(wide, host, on_the_host()).at(0).never.ends_with("and grant that")) << "no workspace";
+  for (const Plan& plan : {sample(), by_bwrap(), on_the_host()}) {
+    const Denial system = told(path(Use::kMake, "/usr/new", Presence::kUnknown), plan);
+    EXPECT_NE(system.never.find("\"/usr\" is never writable"), std::string::npos) << system.never;
+  }
+}
+
+TEST(Explain, X4_NoLineAllowsAChangeOfOwners) {
+  const Host host = Host().has("/home/me/data/x").has("/home/me/out/x");
+  for (const char* name : {"/home/me/data/x", "/home/me/out/x", "/work/own"}) {
+    Sighting s = path(Use::kMark, name, Presence::kThere);
+    s.owner = true;
+    EXPECT_FALSE(is_granted(s, sample())) << name;
+    const auto denials = explained(s, host);
+    ASSERT_EQ(denials.size(), 1u) << name;
+    EXPECT_EQ(denials[0], (Denial{"write", name, 2, "prog", "", std::string(kNoOwners)}));
+    EXPECT_TRUE(explained(s, host, on_the_host()).empty()) << "Landlock does not judge it";
+  }
+}
+
 TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
   const std::string name = "/home/me/\"]\nnet.allow = [\"evil:1";
   const auto denials = explained(path(Use::kOpen, name), Host().has(name));

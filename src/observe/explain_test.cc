@@ -23,6 +23,12 @@ TEST(Explain, X4_SocketsByPathAndByName) {
   auto denials = explained(to("/run/x.sock", Family::kPath), host);
   ASSERT_EQ(denials.size(), 1u);
   EXPECT_EQ(denials[0].allow, "sockets.allow = [\"/run/x.sock\"]");
+  for (const Plan& plan : {by_bwrap(), on_the_host()}) {
+    denials = explained(to("/run/x.sock", Family::kPath), host, plan);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "") << "which has no gateway";
+    EXPECT_NE(denials[0].never.find("tier = \"namespace\" with the native backend"), std::string::npos);
+  }
   EXPECT_TRUE(explained(to("/run/file", Family::kPath), host).empty()) << "nobody listens there";
   denials = explained(to("@bus", Family::kAbstract), host);
   ASSERT_EQ(denials.size(), 1u);
@@ -55,16 +61,18 @@ TEST(Explain, X4_AddressesWithoutAGateway) {
 
 TEST(Explain, X4_CallsThatTheFilterRefused) {
   const auto rules = filter::rules(filter::native_arch(), {});
-  const auto refused = [&](std::string_view name, std::array<std::uint64_t, 6> args) {
+  const auto refused = [&](std::string_view name, std::array<std::uint64_t, 6> args, const Plan& plan = sample()) {
     Sighting s;
     s.refused = true;
     s.number = std::ranges::find(rules, name, &filter::Rule::name)->number;
     s.args = args;
     s.count = 1;
-    return explained(s, Host()).at(0);
+    return explained(s, Host(), plan).at(0);
   };
   EXPECT_NE(refused("socket", {2, 1, 0}).never.find("net.allow"), std::string::npos);
   EXPECT_NE(refused("socket", {2, 1, 0}).never.find("net.loopback = true"), std::string::npos);
+  EXPECT_TRUE(refused("socket", {2, 1, 0}, on_the_host()).never.starts_with("tier \"process\" has no network"));
+  EXPECT_TRUE(refused("socket", {2, 1, 0}, by_bwrap()).never.contains("net.loopback = true; with backend = \"native\""));
   EXPECT_NE(refused("socket", {2, 3, 0}).never.find("forge"), std::string::npos);
   EXPECT_EQ(refused("socket", {16, 3, 0}).what, "socket");
   EXPECT_EQ(refused("socket", {16, 3, 0}).detail, "AF_NETLINK, raw");
@@ -180,6 +188,16 @@ TEST(Explain, X4_WhatTheGatewayRefused) {
   EXPECT_EQ(denials[0].count, 3u);
   EXPECT_EQ(denials[1].allow, "");
   EXPECT_NE(denials[1].never.find("net.deny"), std::string::npos);
+}
+
+TEST(Explain, X4_LimitsOfTheNetworkAreRaisedByTheirKeys) {
+  Plan plan = sample();
+  EXPECT_EQ(raised_limit(plan, "net.limits.connections"), "");
+  plan.gateway.emplace();
+  plan.gateway->limits = {Bytes{1 << 20}, Bytes{1 << 10}, 5, {}};
+  EXPECT_EQ(raised_limit(plan, "net.limits.bytes_in"), "net.limits.bytes_in = \"2M\"");
+  EXPECT_EQ(raised_limit(plan, "net.limits.bytes_out"), "net.limits.bytes_out = \"2K\"");
+  EXPECT_EQ(raised_limit(plan, "net.limits.connections"), "net.limits.connections = 10");
 }
 
 // A guest chooses the name of a method; what allows it must allow no other.

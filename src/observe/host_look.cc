@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/octal.h"
+#include "plan/guest_uid.h"
 #include "sys/file.h"
 
 namespace cloche {
@@ -43,6 +44,18 @@ int access_mode(observe::Right right) {
       break;
   }
   return X_OK;
+}
+
+// To whoever neither owns it nor is of its group. What a guest made is a guest's.
+bool is_closed(const struct stat& st, observe::Right right) {
+  if (st.st_uid >= kGuestUidBase) return false;
+  const mode_t needed = right == observe::Right::kRead ? S_IROTH : right == observe::Right::kWrite ? S_IWOTH : S_IXOTH;
+  const mode_t whole = S_ISDIR(st.st_mode) ? needed | S_IXOTH : needed;
+  return (st.st_mode & whole) != whole;
+}
+
+void add_once(std::vector<std::string>& list, const std::string& name) {
+  if (std::ranges::find(list, name) == list.end()) list.push_back(name);
 }
 
 // The text before the mark, which is taken out with it.
@@ -173,6 +186,7 @@ std::optional<Fd> HostLook::follow(std::string path, observe::HostPath& out) con
       struct stat st{};
       if (!next.valid() || ::fstat(next.get(), &st) != 0) return std::nullopt;
       if (!S_ISLNK(st.st_mode)) {
+        if (!rest.empty() && is_closed(st, observe::Right::kExecute)) add_once(out.closed, whole);
         place = std::move(next);
         way.push_back(name);
         continue;
@@ -210,6 +224,7 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   out.directory = S_ISDIR(st.st_mode);
   out.socket = S_ISSOCK(st.st_mode);
   out.regular = S_ISREG(st.st_mode);
+  if (is_closed(st, right)) add_once(out.closed, out.real);
   const std::string link = fmt::format("/proc/self/fd/{}", found->get());
   out.allowed = ::faccessat(AT_FDCWD, link.c_str(), access_mode(right), AT_EACCESS) == 0;
   if (right == observe::Right::kExecute) out.interpreter = interpreter_in(head_of(*found));

@@ -73,6 +73,22 @@ TEST_F(HostLookTest, FindsWhatIsThereAndWhereItReallyIs) {
   EXPECT_FALSE(look(table, "/a/b/file/below"));
 }
 
+TEST_F(HostLookTest, X4_FindsWhatKeepsStrangersOut) {
+  const auto closed = [&](const char* path, observe::Right right) {
+    return HostLook(mounts("ext4")).look(top_ + path, right)->closed;
+  };
+  fs::permissions(top_, fs::perms(0755));
+  fs::permissions(top_ + "/a", fs::perms(0755));
+  fs::permissions(top_ + "/a/b", fs::perms(0755));
+  fs::permissions(top_ + "/a/b/file", fs::perms(0644));
+  EXPECT_TRUE(closed("/a/b/file", observe::Right::kRead).empty());
+  EXPECT_EQ(closed("/a/b/file", observe::Right::kWrite), std::vector{top_ + "/a/b/file"});
+  EXPECT_EQ(closed("/a/b", observe::Right::kWrite), std::vector{top_ + "/a/b"});
+  fs::permissions(top_ + "/a", fs::perms(0750));
+  fs::permissions(top_ + "/a/b/file", fs::perms(0640));
+  EXPECT_EQ(closed("/a/link", observe::Right::kRead), (std::vector{top_ + "/a", top_ + "/a/b/file"}));
+}
+
 TEST_F(HostLookTest, X4_NamesOfAGuestReachNoServerAndMountNothing) {
   for (const char* kind : {"autofs", "fuse.sshfs", "nfs4", "cifs", "9p", "fuse", "something-new"}) {
     const std::string table = mounts(kind);

@@ -21,6 +21,7 @@ struct Sighting {
   bool changes = false;  // an open that may write
   bool makes = false;    // an open that makes what is not there
   bool anew = false;     // refused with EEXIST where it is there
+  bool owner = false;    // what was to be changed is to whom it belongs
   bool refused = false;  // by the filter; then `number`, `args` and `error` tell
   std::string what;      // absolute path as the guest named it; address of a socket; the process of a signal
   std::string real;      // where a path that is there leads to, in the guest's view

@@ -26,13 +26,31 @@ inline Plan sample() {
   return plan;
 }
 
+// The same without a view of its own, and by bwrap.
+inline Plan on_the_host() {
+  Plan plan = sample();
+  plan.tier = Tier::kProcess;
+  plan.backend = Backend::kProcess;
+  return plan;
+}
+inline Plan by_bwrap() {
+  Plan plan = sample();
+  plan.backend = Backend::kBwrap;
+  return plan;
+}
+
 // The host: a path, where it really is, and what its user may do.
 class Host {
  public:
   Host& has(const std::string& path, const std::string& real = {}, bool allowed = true, bool directory = false,
             bool socket = false, const std::string& interpreter = {}) {
-    files_[path] = {real.empty() ? path : real, directory, socket, allowed, !directory && !socket, {}, interpreter};
+    files_[path] = {real.empty() ? path : real, directory, socket, allowed, !directory && !socket, {}, {}, interpreter};
     if (!real.empty()) files_[path].links = {path.substr(0, path.rfind('/'))};
+    return *this;
+  }
+  // By the mode of `what`, to whoever does not own it.
+  Host& closes(const std::string& path, const std::string& what) {
+    files_.at(path).closed.push_back(what);
     return *this;
   }
   HostLook look() const {

@@ -98,18 +98,7 @@ bool names_localhost(const Plan& plan) {
 
 Status settle_gateway(Plan& plan, const StepContext& context) {
   const Policy& policy = context.policy;
-  if (policy.loopback && plan.backend == Backend::kProcess) {
-    return refuse("net.loopback", "tier 'process' has no loopback of its own, only the host's",
-                  "use tier = \"namespace\"");
-  }
   if (!policy.needs_gateway()) return {};
-  if (plan.backend != Backend::kNamespace) {
-    const char* key = !policy.net_allow.empty() ? "net.allow" : !policy.sockets.empty() ? "sockets.allow" : "secrets";
-    return refuse(key,
-                  fmt::format("backend '{}' on tier '{}' has no network of its own in which a gateway could stand",
-                              to_string(plan.backend), to_string(plan.tier)),
-                  "use tier = \"namespace\" with the native backend");
-  }
   PlannedGateway gateway{.allow = policy.net_allow,
                          .deny = policy.net_deny,
                          .limits = policy.net_limits,

@@ -202,7 +202,6 @@ void add_environment(Plan& plan, const Policy& policy, const Request& request) {
   plan.env.assign(env.begin(), env.end());
 }
 
-// What a backend cannot keep as the policy means it is refused, not done differently.
 Status settle_grants(Plan& plan, const StepContext& context) {
   const std::vector<Grant> grants = sorted_grants(context);
   std::vector<std::string> places;
@@ -215,10 +214,6 @@ Status settle_grants(Plan& plan, const StepContext& context) {
       return fail(ErrorCode::kRefused, "files", fmt::format("'{}' is a place that every cell has of its own", own),
                   "grant a directory below it, or another one");
     }
-  }
-  if (plan.backend == Backend::kBwrap && plan.own_host_uid && !context.policy.files.write.empty()) {
-    return fail(ErrorCode::kRefused, "files.write", "bwrap under root cannot map a directory's owner to the guest",
-                "use backend native, or run as the owner of the directory");
   }
   if (plan.backend != Backend::kProcess) return {};
   for (const Grant& inner : grants) {
@@ -293,6 +288,7 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
                 "name the program by its absolute path");
   }
   const StepContext context{policy, request, host, request.home};
+  CLOCHE_TRY(fits_backend(plan, policy));
   CLOCHE_TRY(settle_workspaces(plan, context));
   CLOCHE_TRY(settle_gateway(plan, context));
   settle_watched(plan, context);

@@ -20,13 +20,6 @@ std::unexpected<Error> refuse(std::string message, std::string hint) {
   return fail(ErrorCode::kRefused, "workspace", std::move(message), std::move(hint));
 }
 
-Status check_backend(const Plan& plan) {
-  if (plan.backend == Backend::kNamespace) return {};
-  return refuse(fmt::format("backend '{}' on tier '{}' cannot keep a directory as it is while the guest changes it",
-                            to_string(plan.backend), to_string(plan.tier)),
-                "use tier = \"namespace\" with the native backend, or copy the directory");
-}
-
 std::vector<std::string> covered_by_grants(const std::string& path, const StepContext& context) {
   std::vector<std::string> out;
   for (const Grant& grant : sorted_grants(context)) {
@@ -91,7 +84,6 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
   plan.scratch_bytes = plan.limits.disk;
   plan.scratch_inodes = plan.limits.inodes;
   plan.keeps_scratch = context.request.keeps_files || !wanted.path.empty();
-  if (!wanted.path.empty()) CLOCHE_TRY(check_backend(plan));
   const bool on_disk = wanted.scratch == WorkspaceScratch::kDisk && !wanted.path.empty();
   if (on_disk) plan.disk_scratch = disk_place(context.request);
   if (wanted.path.size() > kMostWorkspaces) {

@@ -67,6 +67,7 @@ std::string shown_detail(const Denial& denial) {
 bool is_usual(const Denial& denial) {
   const bool asks = denial.what == "read" || denial.what == "exec";
   return denial.what == "more" || (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
+         (denial.what == "write" && denial.never == kNoOwners) ||
          (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
          (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py"));
 }

@@ -89,6 +89,9 @@ struct Denial {
   bool operator==(const Denial&) const = default;
 };
 
+// Why nothing allows a change of owners. Programs that copy files try it and do without.
+inline constexpr std::string_view kNoOwners = "owners cannot be changed: a cell knows one user and one group";
+
 struct Stream {
   std::string tail;         // at most the ring's size
   std::uint64_t total = 0;  // bytes the guest wrote

@@ -1,6 +1,5 @@
 #include "supervise/observer.h"
 
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -29,32 +28,15 @@ using observe::Sighting;
 
 constexpr std::size_t kMostSightings = 8192;
 constexpr std::size_t kMostOfACall = 16;                    // that differ in their arguments
+constexpr std::uint32_t kOwners = ~0u;                      // changes of them, counted as a call
 constexpr std::size_t kMostGranted = std::size_t{2} << 20;  // bytes
 constexpr std::size_t kEntry = 96;                          // what a name takes besides itself
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
 constexpr std::size_t kNumbers = 512;
-constexpr int kHere = -100;  // AT_FDCWD
 
 // Not in the headers of the oldest supported distribution: the guest is woken on this cpu, which we are about to leave.
 constexpr unsigned long kSetFlags = _IOW('!', 4, std::uint64_t);
 constexpr std::uint64_t kWakeHere = 1;
-
-// Links that lead each process to itself: what is behind them is its own, and we would find ourselves there.
-bool is_its_own(std::string_view name) {
-  return name.starts_with("/proc/self") || name.starts_with("/proc/thread-self") || name.starts_with("/dev/fd") ||
-         name.starts_with("/dev/std") || name == "/dev/tty";
-}
-
-// Of fcntl.
-bool is_copy(const seccomp_notif& told) {
-  const auto command = static_cast<int>(told.data.args[1]);
-  return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
-}
-
-// Names that must be free; what is renamed takes the place of another.
-bool must_be_new(const filter::WatchedCall& call, Use use) {
-  return use == Use::kMake && !call.name.starts_with("rename");
-}
 
 // Times alone are set without a name by the call that also takes one.
 bool is_of_open_file(const seccomp_notif& told, const filter::WatchedCall& call) {
@@ -213,19 +195,6 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
   if (call->use == Use::kExecute) program_.first = -1;  // from now on it is another one
 }
 
-// Whoever has as many open as he may gets no more.
-void Observer::note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call) {
-  const bool opens = call.use == Use::kOpen && call.flags != filter::kNoArgument;
-  const bool takes = call.use == Use::kDescriptor && (call.descriptor == filter::kNoArgument || is_copy(told));
-  const bool makes = opens || takes || call.use == Use::kPair || call.use == Use::kHandle;
-  const bool has_last = call.descriptor != filter::kNoArgument &&
-                        (told.data.args[call.descriptor] & 0xffffffff) + 1 == plan_.limits.files;
-  if (!makes && !has_last) return;
-  const std::uint64_t open = open_files_.of(static_cast<pid_t>(told.pid));
-  if (open == 0 || open + (call.use == Use::kPair ? 1 : 0) < plan_.limits.files) return;
-  ++(makes ? opens_refused_ : all_open_);
-}
-
 // A page that is not there yet is made when it is read, and what that takes is charged to us, not to the cell: the
 // tables of pages, one for each 2 MiB of addresses. A program's names lie in few such pieces; one that spreads them on
 // purpose is not read any further.
@@ -269,113 +238,6 @@ bool Observer::still_there(const seccomp_notif& told) {
   return asked == 0;
 }
 
-void Observer::note_flags(std::uint64_t flags, Sighting& seen) const {
-  // Of a mere place nothing can be read; but where Landlock alone decides, whoever has one gets no further, untold.
-  if (own_table_ && (flags & O_PATH) != 0) seen.use = (flags & O_DIRECTORY) != 0 ? Use::kEnter : Use::kLook;
-  if ((flags & O_PATH) != 0) return;
-  seen.changes = (flags & filter::kOpensToChange) != 0;
-  seen.makes = (flags & O_CREAT) != 0;
-  seen.anew = seen.makes && (flags & O_EXCL) != 0;
-}
-
-void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path,
-                         std::int8_t place, Use use) {
-  const auto pid = static_cast<pid_t>(told.pid);
-  if (!may_read(pid, told.data.args[path])) return;
-  const auto name = guest_view::read_name(pid, told.data.args[path]);
-  if (!name || name->empty()) return;  // of a descriptor, which was judged when it was opened
-  Sighting seen;
-  seen.use = use;
-  seen.anew = must_be_new(call, use);
-  if (call.flags != filter::kNoArgument) note_flags(told.data.args[call.flags], seen);
-  if (call.name == "creat") note_flags(O_CREAT | O_WRONLY | O_TRUNC, seen);
-  const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
-  if (name->starts_with('/')) {
-    seen.what = observe::absolute("/", *name);
-  } else if (const auto start = guest_view::starting_point(pid, from)) {
-    seen.what = observe::absolute(*start, *name);
-  } else {
-    return;
-  }
-  if (!is_its_own(seen.what) && still_there(told)) add(std::move(seen), pid);
-}
-
-// Its name is the kernel's word, and it is there: what the mount makes of it is all that is left to know.
-void Observer::note_open_file(const seccomp_notif& told, const filter::WatchedCall& call) {
-  const auto pid = static_cast<pid_t>(told.pid);
-  const auto descriptor = static_cast<int>(told.data.args[call.place]);
-  const auto path = descriptor < 0 ? std::nullopt : guest_view::starting_point(pid, descriptor);
-  if (!own_table_ || !path || path->starts_with("/proc/")) return;
-  constexpr std::string_view kDeleted = " (deleted)";
-  Sighting seen;
-  seen.use = call.use;
-  seen.presence = Presence::kThere;
-  seen.what = path->substr(0, path->size() - (path->ends_with(kDeleted) ? kDeleted.size() : 0));
-  seen.real = seen.what;
-  const bool known = known_.contains(key_of(seen)) || observe::is_granted(seen, plan_);
-  const auto act = call.use == Use::kMap ? guest_view::Act::kMap : guest_view::Act::kMark;
-  if (!known && !guest_view::is_kept_by_mount(pid, descriptor, act)) return;
-  if (still_there(told)) add(std::move(seen), pid);
-}
-
-void Observer::note_address(const seccomp_notif& told, const filter::WatchedCall& call, guest_view::Place place) {
-  const auto pid = static_cast<pid_t>(told.pid);
-  if (!may_read(pid, place.address)) return;
-  auto address = guest_view::read_address(pid, place.address, place.size);
-  if (!address || address->family == observe::Family::kNone) return;
-  Sighting seen;
-  seen.use = call.use == Use::kSend ? Use::kConnect : call.use;
-  seen.datagram = call.name.starts_with("send");
-  seen.family = address->family;
-  seen.what = std::move(address->text);
-  if (seen.family == observe::Family::kPath) {
-    const auto start = guest_view::starting_point(pid, kHere);
-    if (!start) return;
-    seen.what = observe::absolute(*start, seen.what);
-  }
-  if (still_there(told)) add(std::move(seen), pid);
-}
-
-void Observer::note_receivers(const seccomp_notif& told, const filter::WatchedCall& call) {
-  const auto pid = static_cast<pid_t>(told.pid);
-  const std::uint64_t headers = told.data.args[call.path];
-  if (!may_read(pid, headers)) return;
-  const auto places = call.size == filter::kNoArgument
-                          ? guest_view::read_receivers(pid, headers)
-                          : guest_view::read_receivers(pid, headers, told.data.args[call.size] & 0xffffffff);
-  for (const guest_view::Place& place : places) note_address(told, call, place);
-}
-
-// Whether the process is one of the cell, as the guest counts.
-bool Observer::reaches(pid_t pid, long target) const {
-  if (own_table_) return guest_view::may_know_process(pid, target);
-  return guest_view::descends_from(target, init_) || !guest_view::is_process(target);
-}
-
-void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall& call) {
-  const auto pid = static_cast<pid_t>(told.pid);
-  const auto first = static_cast<int>(told.data.args[0]);
-  const auto signal = call.signal == filter::kNoArgument ? 0 : static_cast<int>(told.data.args[call.signal]);
-  long target = first;
-  // Nothing keeps a guest without a table of its own from having one; to signal by it is another matter.
-  if (call.use == Use::kHandle && !own_table_) return;
-  if (call.use == Use::kSignalByHandle) {
-    const auto handle = guest_view::handle_of(pid, first);
-    if (!handle || (own_table_ ? handle->inside : guest_view::descends_from(handle->process, init_))) return;
-    target = handle->process;
-  } else if (target <= 0 || reaches(pid, target)) {
-    return;  // groups are the cell's own
-  }
-  // Who asks whether somebody is there is told so.
-  if ((signal == 0 && call.use != Use::kHandle) || !still_there(told)) return;
-  Sighting seen;
-  seen.use = Use::kSignal;
-  seen.presence = Presence::kMissing;
-  seen.what = call.use == Use::kHandle ? fmt::format("handle on process {}", target)
-                                       : fmt::format("{} to process {}", signal, target);
-  add(std::move(seen), pid);
-}
-
 // The arguments that tell one refusal of a call from another; others are pointers, or do not matter.
 std::string Observer::key_of_refused(const Sighting& seen) const {
   const auto rule = std::ranges::find(table_->rules, seen.number, &filter::Rule::number);
@@ -388,8 +250,8 @@ std::string Observer::key_of_refused(const Sighting& seen) const {
 
 std::string Observer::key_of(const Sighting& seen) const {
   if (seen.refused) return key_of_refused(seen);
-  return fmt::format("{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
-                     seen.anew ? 'n' : '-', seen.datagram ? 'd' : '-', static_cast<int>(seen.family), seen.what);
+  return fmt::format("{}{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
+                     seen.anew ? 'n' : '-', seen.owner ? 'o' : '-', seen.datagram ? 'd' : '-', static_cast<int>(seen.family), seen.what);
 }
 
 // What is granted may lie on a server that does not answer, and there are other runs. The rest is the cell's own, or
@@ -462,8 +324,9 @@ void Observer::add(Sighting seen, pid_t pid) {
     granted_.insert(std::move(key));
     return;
   }
-  // Names cannot take the place of refused calls, nor one call that of another.
-  if (seen.refused ? ++refused_[seen.number] > kMostOfACall : !has_room_for(seen)) {
+  // Names cannot take the place of refused calls, nor one call that of another. Whole trees are copied with their owners.
+  const bool shares = seen.refused || seen.owner;
+  if (shares ? ++refused_[seen.owner ? kOwners : seen.number] > kMostOfACall : !has_room_for(seen)) {
     ++forgotten_;
     return;
   }

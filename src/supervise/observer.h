@@ -46,6 +46,8 @@ class Observer {
   const std::vector<observe::Sighting>& sightings() const { return sightings_; }
   // By somebody who had as many files open as he may.
   std::uint64_t opens_refused() const { return opens_refused_; }
+  // Who that was, or who had that many.
+  const std::string& openers() const { return openers_; }
   // How often somebody was seen to have that many, by what he did with the last one.
   std::uint64_t all_open() const { return all_open_; }
   // Different ones that there was no room for.
@@ -71,6 +73,7 @@ class Observer {
   void note_receivers(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_process(const seccomp_notif& told, const filter::WatchedCall& call);
   bool reaches(pid_t pid, long target) const;
+  bool is_foreign_group(long group) const;
   bool may_read(pid_t pid, std::uint64_t address);
   bool still_there(const seccomp_notif& told);
   guest_view::Patience patience_for(const std::string& path) const;
@@ -102,6 +105,7 @@ class Observer {
   std::uint64_t forgotten_ = 0;
   std::uint64_t opens_refused_ = 0;
   std::uint64_t all_open_ = 0;
+  std::string openers_;
   guest_view::OpenFiles open_files_;
   AbstractNames abstract_names_;
   std::pair<pid_t, std::string> program_{-1, {}};  // of the last one whose name was asked for

@@ -112,7 +112,7 @@ class Run {
   void on_terminal(Fd master);
   void on_watched(Fd notifier);
   void explain_denials();
-  void deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count);
+  void deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count, std::string program = {});
   void on_failed(int step, int error);
   void on_exited(const wire::Message& message);
   void on_cancel_readable();
@@ -145,6 +145,7 @@ class Run {
   int exit_status_ = 0;
   bool scratch_full_ = false;
   bool inodes_used_up_ = false;
+  std::string network_limit_;  // its key
   std::optional<CgroupUsage> counted_;
   bool init_ended_ = false;
   bool kill_sent_ = false;

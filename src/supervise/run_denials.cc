@@ -38,15 +38,17 @@ std::string limit_of(OutcomeKind kind) {
 
 }  // namespace
 
-void Run::deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count) {
+void Run::deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count, std::string program) {
   if (count == 0) return;
   std::string allow = observe::raised_limit(plan_, key);
   std::string never = allow.empty() ? "raise it in " + key : "";
-  report_.denials.push_back({"limit", fmt::format("{}: {}", key, what), count, {}, std::move(allow), std::move(never)});
+  report_.denials.push_back({"limit", fmt::format("{}: {}", key, what), count, std::move(program), std::move(allow),
+                             std::move(never)});
 }
 
 void Run::explain_denials() {
   std::string limit = limit_of(report_.outcome.kind);
+  if (report_.outcome.kind == OutcomeKind::kNetwork && !network_limit_.empty()) limit = network_limit_;
   const bool by_watch = disk_ && !disk_->verdict().empty();
   if (report_.outcome.kind == OutcomeKind::kDisk && (by_watch ? disk_->inodes_used_up() : inodes_used_up_)) {
     limit = "limits.inodes";
@@ -67,9 +69,9 @@ void Run::explain_denials() {
     };
     append(observe::explain(observer_->sightings(), plan_, look));
     if (observer_->opens_refused() != 0) {
-      deny_by_limit("limits.files", "open refused", observer_->opens_refused());
+      deny_by_limit("limits.files", "open refused", observer_->opens_refused(), observer_->openers());
     } else {
-      deny_by_limit("limits.files", "as many open as allowed", observer_->all_open());
+      deny_by_limit("limits.files", "as many open as allowed", observer_->all_open(), observer_->openers());
     }
     if (host && host->left_out() != 0) {
       report_.denials.push_back({"more", "names that were not looked for on the host", host->left_out()});

@@ -14,6 +14,7 @@ Status Run::open_way_out() {
   events.on_call = std::move(wiring_.on_call);
   events.on_change = std::move(wiring_.on_change);
   events.on_limit = [this](const std::string& name) {
+    if (network_limit_.empty()) network_limit_ = name;
     set_cause(OutcomeKind::kNetwork, fmt::format("the limit {} was hit", name));
     kill_now();
   };

@@ -81,6 +81,25 @@ attempt(lambda: server.sendto(b"answer", whom))
 
 
 class Processes(DenialCase):
+    def test_X4_signals_to_a_group_of_the_host(self):
+        victim = subprocess.Popen(["sleep", "60"], start_new_session=True)
+        self.addCleanup(victim.wait)
+        self.addCleanup(victim.kill)
+        body = f"""
+import time
+attempt(lambda: os.killpg({victim.pid}, 15))
+child = os.fork()
+if child == 0:
+    os.setpgid(0, 0)
+    time.sleep(60)
+time.sleep(0.3)
+attempt(lambda: os.killpg(child, 15))
+"""
+        _, report = self.python(*KINDS["process"], body=body)
+        self.assertEqual(output_of(report), "1\nok\n")
+        self.assertEqual(self.told(report, "signal"), [("signal", f"15 to process group {victim.pid}")])
+        self.assertIsNone(victim.poll())
+
     def test_X4_signals_to_threads_and_by_handles(self):
         victim = subprocess.Popen(["sleep", "60"])
         self.addCleanup(victim.wait)

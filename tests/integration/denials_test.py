@@ -220,6 +220,7 @@ attempt(lambda: open({self.data!r}))
             self.assertEqual(limits, [])
             return
         self.assertEqual([d["allow"] for d in limits], ["limits.files = 128"])
+        self.assertTrue(limits[0]["program"].startswith("python3"), limits)
         self.assertGreaterEqual(limits[0]["count"], 10)
         _, report = self.python("--files", "128", body=body)
         self.assertEqual([d for d in report["denials"] if d["what"] == "limit"], [])
