@@ -1,0 +1,155 @@
+"""cloche prove --policy from outside: a policy is judged by what it grants and by what it runs on."""
+import json
+import os
+
+from cell import CGROUPS, HOST
+from prove_case import ProveCase
+
+
+class Policies(ProveCase):
+    ONLY = ["read-ssh", "append-bashrc", "token-variable", "agent-variable", "leave-grant"]
+
+    def prove_policy(self, text):
+        policy = self.path("policy.toml", f'version = 1\nextends = "untrusted"\n{text}\n[limits]\nmode = "best-effort"\n')
+        words = [word for name in self.ONLY for word in ("--only", name)]
+        return self.results(self.proof("--policy", policy, *words), "policy")
+
+    def test_X3_a_wide_grant_shows_in_the_attack_that_it_lets_through(self):
+        tight = self.prove_policy("")
+        self.assertEqual(tight, {**dict.fromkeys(self.ONLY, "held"), "leave-grant": "left-out"})
+        passing = self.prove_policy('[env]\npass = ["DECOY_TOKEN"]')
+        self.assertEqual(passing, {**tight, "token-variable": "breached"})
+        os.makedirs(os.path.join(self.state, "prove"), mode=0o700, exist_ok=True)
+        reading = self.prove_policy(f'[files]\nread = ["/var/tmp", "{self.state}/prove"]')
+        self.assertEqual(reading, {**tight, "read-ssh": "breached"})
+
+    def home(self, *folders):
+        """A home directory of the user's own, with these in it."""
+        home = self.path("home")
+        for folder in folders:
+            os.makedirs(os.path.join(home, folder))
+        self.env["HOME"] = home
+        return home
+
+    def outcomes(self, text, *only):
+        policy = self.path("policy.toml", f'version = 1\nextends = "untrusted"\n{text}\n')
+        if not CGROUPS and "[limits]" not in text:
+            with open(policy, "a", encoding="utf-8") as file:
+                file.write('[limits]\nmode = "best-effort"\n')
+        words = [word for name in only for word in ("--only", name)]
+        proof = self.proof("--policy", policy, *words)
+        return {one["name"]: (one["results"]["policy"]["result"], one["results"]["policy"]["text"])
+                for one in proof["attacks"]}
+
+    def test_X3_what_a_policy_grants_of_the_home_is_not_said_to_be_held(self):
+        home = self.home(".ssh", ".gnupg", "Documents")
+        only = ["read-ssh", "read-gnupg", "read-aws", "list-home", "authorized-keys"]
+        for grants, ssh, gnupg in (
+                (["~/.ssh", "~/.gnupg", "~/Documents"], "~/.ssh", "~/.gnupg"),
+                ([f"{home}/.ssh", f"{home}/.gnupg/"], "~/.ssh", "~/.gnupg"),
+                (["~"], "~", "~"), ([home], "~", "~"), ([self.folder], self.folder, self.folder)):
+            seen = self.outcomes(f"[files]\nread = {json.dumps(grants)}", *only)
+            self.assertEqual(seen["read-ssh"], ("left-out", f'files.read grants "{ssh}"'))
+            self.assertEqual(seen["read-gnupg"], ("left-out", f'files.read grants "{gnupg}"'))
+            self.assertEqual(seen["list-home"], ("left-out", f'files.read grants "{ssh}"'))
+            self.assertEqual(seen["read-aws"][0], "held" if "~/" in ssh else "left-out")
+            self.assertEqual(seen["authorized-keys"][0], "held")
+
+    def test_X3_what_a_policy_lets_change_in_the_home_is_not_said_to_be_held(self):
+        self.home(".ssh", "project")
+        only = ["append-bashrc", "authorized-keys", "git-hook", "delete-file"]
+        seen = self.outcomes('[files]\nwrite = ["~/project"]', *only)
+        self.assertEqual(seen, {**dict.fromkeys(only, ("held", "")),
+                                "git-hook": ("left-out", 'files.write grants "~/project"')})
+        seen = self.outcomes('[files]\nwrite = ["~/.ssh"]', *only)
+        self.assertEqual(seen["authorized-keys"], ("left-out", 'files.write grants "~/.ssh"'))
+
+    def assert_nothing_is_wrong(self, seen):
+        bad = {name: outcome for name, outcome in seen.items() if outcome[0] in ("breached", "not-tried")}
+        self.assertEqual(bad, {})
+
+    def test_X3_a_network_that_a_policy_grants_is_no_breach(self):
+        seen = self.outcomes('[net]\nallow = ["api.example.org:443"]\n[env]\nset = { COLOUR = "blue" }', "C", "B",
+                             "argument-width", "netlink", "odd-sockets")
+        self.assert_nothing_is_wrong(seen)
+        for name in ("foreign-variables", "internet-sockets", "argument-width", "tcp-out", "loopback-tcp"):
+            self.assertEqual(seen[name], ("held", ""), name)
+
+    def test_X3_a_variable_that_nobody_names_is_foreign_with_a_network_as_well(self):
+        seen = self.outcomes('[net]\nallow = ["api.example.org:443"]\n[env]\npass = ["DECOY_*"]', "foreign-variables")
+        self.assertEqual(seen["foreign-variables"], ("breached", "the variable DECOY_TOKEN came through"))
+
+    def test_X3_the_network_of_the_host_is_left_out_with_its_grant(self):
+        seen = self.outcomes('weaken = ["host-network"]\n[net]\nmode = "host"', "B", "C", "argument-width")
+        self.assert_nothing_is_wrong(seen)
+        self.assertEqual(seen["loopback-tcp"], ("left-out", "net.mode grants the host's network"))
+        self.assertEqual(seen["unix-socket"], ("held", ""))
+
+    def not_right(self, text, *words):
+        proof = self.proof("--policy", self.path("policy.toml", f"version = 1\n{text}\n"), *words)
+        return proof, {one["name"]: one["results"]["policy"]["text"] for one in proof["attacks"]
+                       if one["results"]["policy"]["result"] in ("breached", "not-tried")}
+
+    def test_X3_a_policy_is_judged_by_the_tier_that_it_runs_on(self):
+        proof, bad = self.not_right('extends = "dev"')
+        self.assertEqual(bad, {})
+        self.assertIn("the policy runs on tier 0, process, which is judged by what it promises", proof["notes"])
+        results = self.results(proof, "policy")
+        self.assertEqual((results["overwrite-engine"], results["scan-processes"], results["memory-file-exec"]),
+                         ("held", "not-promised", "left-out"))
+
+    def test_X3_a_policy_is_judged_by_the_backend_that_it_runs_on(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        only = [word for name in ("fill-inodes", "scratch-caps", "workspace", "device-link", "read-ssh")
+                for word in ("--only", name)]
+        limits = "" if CGROUPS else '[limits]\nmode = "best-effort"'
+        proof, bad = self.not_right(f'extends = "untrusted"\n{limits}', "--backend", "bwrap", *only)
+        self.assertEqual(bad, {})
+        self.assertEqual(self.results(proof, "policy")["scratch-caps"], "not-promised")
+        self.assertEqual(self.results(proof, "policy")["read-ssh"], "held")
+
+    def test_X3_what_a_policy_lets_be_executed_is_no_breach(self):
+        seen = self.outcomes("[files]\nexec_writable = true", "memory-file-exec", "unnamed-file-exec", "argument-width")
+        why = "files.exec_writable lets it execute what it wrote"
+        self.assertEqual(seen, {"memory-file-exec": ("left-out", why), "unnamed-file-exec": ("left-out", why),
+                                "argument-width": ("held", "")})
+
+    def test_X3_a_spoiled_dev_is_tried_with_a_network_as_well(self):
+        seen = self.outcomes('[net]\nallow = ["api.example.org:443"]', "device-link", "wrong-device")
+        self.assert_nothing_is_wrong(seen)
+
+    def test_X3_a_home_that_may_be_written_is_proved_from_elsewhere(self):
+        home = self.home("project")
+        self.env["CLOCHE_STATE_DIR"] = os.path.join(home, ".state")
+        only = ["--only", "read-ssh", "--only", "netlink", "--only", "unix-socket"]
+        if os.geteuid() != 0:  # root's programs never lie below a home
+            proof, bad = self.not_right('extends = "dev"\nfiles.write = ["~/"]', *only)
+            self.assertEqual(bad, {})
+            self.assertEqual(self.results(proof, "policy"),
+                             {"read-ssh": "left-out", "netlink": "held", "unix-socket": "held"})
+        policy = self.path("all.toml", f'version = 1\nextends = "dev"\nfiles.write = ["{home}", "/var/tmp"]\n')
+        done = self.prove("--policy", policy, *only)
+        self.assertEqual((done.returncode, done.stdout), (126, ""))
+        self.assertIn('"/var/tmp" is granted, and the attack programs lie in it', done.stderr)
+        self.assertIn("--tier namespace", done.stderr)
+
+    def test_X3_a_tight_policy_can_be_proved(self):
+        home = self.home("project")
+        # As learn writes them.
+        text = f'cwd = "{home}/project"\n[files]\nread = ["~/project"]\n[limits]\npids = 16'
+        seen = self.outcomes(text + ('' if CGROUPS else '\nmode = "best-effort"'), "set-*-file", "orphans")
+        self.assertEqual(seen, dict.fromkeys(("set-uid-file", "set-gid-file", "orphans"), ("held", "")))
+
+    def test_the_sums_add_up(self):
+        policy = self.path("policy.toml", 'version = 1\nextends = "untrusted"\n[limits]\nmode = "best-effort"\n')
+        done = self.prove("--policy", policy, "--only", "leave-grant", "--only", "read-ssh", "--summary")
+        self.assertIn("1 held", done.stdout)
+        self.assertRegex(done.stdout.splitlines()[-1], r"1 left out .* 2 attacks")
+
+    def test_a_policy_that_is_refused_here_says_why_and_nothing_is_tried(self):
+        for text, why in (('version = 1\nextends = "untrusted"\ntier = "microvm"\n', b"microvm"), ("nonsense", b"TOML")):
+            done = self.cloche("prove", "--json", "--policy", self.path("policy.toml", text), "--only", "read-ssh")
+            self.assertEqual((done.returncode, done.stdout), (126, b""))
+            self.assertIn(why, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
