@@ -29,6 +29,8 @@ Advice advise_linked(const Linked& linked, Right right, const Asked& asked);
 Advice advise_mounted(const Advice& folder);
 // A guest with a user of its own, whom the mode of `closed` keeps out.
 Advice advise_stranger(const std::string& closed, const Plan& plan);
+// In a cell without one: whoever asks how names are found wants to reach a host.
+Advice advise_no_network(const Plan& plan);
 // A program that the guest made.
 Advice advise_own_program(const std::string& path);
 Advice advise_socket(const std::string& path);
