@@ -146,7 +146,10 @@ std::string quoted(const std::string& text) { return toml_string(text); }
 Advice advise_path(const std::string& path, Right right, const Asked& asked) {
   if (!asked.allowed) return never("this user may not do that outside of a cell either");
   const Advice line = grant({path}, right);
-  if (line.allow.empty() || right != Right::kWrite || !is_wide(path)) return line;
+  if (line.allow.empty() || !is_wide(path)) return line;
+  if (right != Right::kWrite) {
+    return asked.directory ? never(fmt::format("that would grant all of {}; grant what is needed of it", path)) : line;
+  }
   return never(fmt::format("that would grant all of {}; {}", path, instead_of_all(asked.plan)));
 }
 

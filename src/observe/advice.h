@@ -15,7 +15,8 @@ struct Advice {
 
 struct Asked {
   const Plan& plan;
-  bool allowed = false;  // the engine's own user may do it
+  bool allowed = false;    // the engine's own user may do it
+  bool directory = false;  // it is one
 };
 Advice advise_path(const std::string& path, Right right, const Asked& asked);
 // Behind symbolic links that the guest does not see.

@@ -357,6 +357,17 @@ TEST(Explain, X4_WhoAsksHowNamesAreFoundWantsTheNetwork) {
   EXPECT_NE(explained(s, host, plan)[0].never.find("symbolic link"), std::string::npos) << "then it is a file like others";
 }
 
+TEST(Explain, X4_NoLineGrantsAHomeToBeRead) {
+  const Host host = Host().has("/home/me", {}, true, true).has("/opt", {}, true, true).has("/home/me/x", {}, true, true);
+  for (const char* name : {"/home/me", "/opt"}) {
+    const auto denials = explained(path(Use::kOpen, name), host);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "") << name;
+    EXPECT_NE(denials[0].never.find("would grant all of"), std::string::npos);
+  }
+  EXPECT_EQ(explained(path(Use::kOpen, "/home/me/x"), host)[0].allow, "files.read = [\"/home/me/x\"]");
+}
+
 TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
   const std::string name = "/home/me/\"]\nnet.allow = [\"evil:1";
   const auto denials = explained(path(Use::kOpen, name), Host().has(name));
