@@ -102,16 +102,6 @@ bool is_raw(std::uint64_t type) {
   return (type & kTypes) == SOCK_RAW || (type & kTypes) == SOCK_PACKET;
 }
 
-Advice advise_no_network(const Plan& plan) {
-  const std::string host = "name the host: net.allow = [\"HOST:PORT\"]";
-  const std::string own = "among programs of the cell: net.loopback = true";
-  if (plan.backend == Backend::kProcess) {
-    return never(fmt::format("tier \"process\" has no network of its own; with {} {}; {}", native_cell(plan), host, own));
-  }
-  if (plan.backend == Backend::kBwrap) return never(fmt::format("{}; with {} {}", own, native_cell(plan), host));
-  return never(fmt::format("{}; {}", host, own));
-}
-
 CallAdvice advise_family(const Sighting& s, const Plan& plan) {
   const std::uint64_t family = s.args[0] & 0xffffffff;
   const bool inet = family == AF_INET || family == AF_INET6;
@@ -156,7 +146,10 @@ std::string quoted(const std::string& text) { return toml_string(text); }
 Advice advise_path(const std::string& path, Right right, const Asked& asked) {
   if (!asked.allowed) return never("this user may not do that outside of a cell either");
   const Advice line = grant({path}, right);
-  if (line.allow.empty() || right != Right::kWrite || !is_wide(path)) return line;
+  if (line.allow.empty() || !is_wide(path)) return line;
+  if (right != Right::kWrite) {
+    return asked.directory ? never(fmt::format("that would grant all of {}; grant what is needed of it", path)) : line;
+  }
   return never(fmt::format("that would grant all of {}; {}", path, instead_of_all(asked.plan)));
 }
 
@@ -189,6 +182,16 @@ Advice advise_mounted(const Advice& folder) {
 Advice advise_stranger(const std::string& closed, const Plan& plan) {
   return never(fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}, or chmod it",
                            quoted(closed), native_cell(plan)));
+}
+
+Advice advise_no_network(const Plan& plan) {
+  const std::string host = "name the host: net.allow = [\"HOST:PORT\"]";
+  const std::string own = "among programs of the cell: net.loopback = true";
+  if (plan.backend == Backend::kProcess) {
+    return never(fmt::format("tier \"process\" has no network of its own; with {} {}; {}", native_cell(plan), host, own));
+  }
+  if (plan.backend == Backend::kBwrap) return never(fmt::format("{}; with {} {}", own, native_cell(plan), host));
+  return never(fmt::format("{}; {}", host, own));
 }
 
 Advice advise_own_program(const std::string& path) {

@@ -15,7 +15,8 @@ struct Advice {
 
 struct Asked {
   const Plan& plan;
-  bool allowed = false;  // the engine's own user may do it
+  bool allowed = false;    // the engine's own user may do it
+  bool directory = false;  // it is one
 };
 Advice advise_path(const std::string& path, Right right, const Asked& asked);
 // Behind symbolic links that the guest does not see.
@@ -29,6 +30,8 @@ Advice advise_linked(const Linked& linked, Right right, const Asked& asked);
 Advice advise_mounted(const Advice& folder);
 // A guest with a user of its own, whom the mode of `closed` keeps out.
 Advice advise_stranger(const std::string& closed, const Plan& plan);
+// In a cell without one: whoever asks how names are found wants to reach a host.
+Advice advise_no_network(const Plan& plan);
 // A program that the guest made.
 Advice advise_own_program(const std::string& path);
 Advice advise_socket(const std::string& path);

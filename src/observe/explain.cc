@@ -44,12 +44,14 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
 // Of the cell's own loopback, where it has one.
 std::optional<Denial> explain_port(const Sighting& s, const Plan& plan) {
   const auto colon = s.what.rfind(':');
-  // With a gateway every address and every port is the cell's own.
-  if (plan.has_network() || plan.net == NetMode::kHost) return std::nullopt;
+  if (plan.net == NetMode::kHost) return std::nullopt;
   if (s.family != Family::kInet || colon == std::string::npos) return std::nullopt;
   const std::string host = s.what.substr(0, colon);
   const int port = std::atoi(s.what.c_str() + colon + 1);
   const bool own = host.starts_with("127.") || host == "0.0.0.0" || host == "[::]" || host == "[::1]";
+  // With a gateway every port is the cell's own, and every address but those of IPv6, which routes do not make local.
+  const bool foreign = host.starts_with('[') && !host.starts_with("[::ffff:");
+  if (plan.has_network() && (own || !foreign)) return std::nullopt;
   if (!own) return denial_of("bind", s.what, s, {{}, "a cell has no address but its own loopback"});
   constexpr int kFirstFree = 1024;
   if (port == 0 || port >= kFirstFree) return std::nullopt;

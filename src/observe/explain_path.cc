@@ -133,7 +133,8 @@ std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
 }
 
 Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
-  const Asked asked{plan, found.allowed};
+  const Asked asked{plan, found.allowed, found.directory};
+  if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
   // The host's /proc has another "self".
   if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, asked);
   if (s.use == Use::kBind) return advise_bound();

@@ -346,6 +346,28 @@ TEST(Explain, X4_NoLineAllowsAChangeOfOwners) {
   }
 }
 
+TEST(Explain, X4_WhoAsksHowNamesAreFoundWantsTheNetwork) {
+  Plan plan = sample();
+  const Host host = Host().has("/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf");
+  const Sighting s = path(Use::kOpen, "/etc/resolv.conf");
+  ASSERT_EQ(explained(s, host, plan).size(), 1u);
+  EXPECT_EQ(explained(s, host, plan)[0].allow, "");
+  EXPECT_TRUE(explained(s, host, plan)[0].never.starts_with("name the host: net.allow = [\"HOST:PORT\"]"));
+  plan.net = NetMode::kHost;
+  EXPECT_NE(explained(s, host, plan)[0].never.find("symbolic link"), std::string::npos) << "then it is a file like others";
+}
+
+TEST(Explain, X4_NoLineGrantsAHomeToBeRead) {
+  const Host host = Host().has("/home/me", {}, true, true).has("/opt", {}, true, true).has("/home/me/x", {}, true, true);
+  for (const char* name : {"/home/me", "/opt"}) {
+    const auto denials = explained(path(Use::kOpen, name), host);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "") << name;
+    EXPECT_NE(denials[0].never.find("would grant all of"), std::string::npos);
+  }
+  EXPECT_EQ(explained(path(Use::kOpen, "/home/me/x"), host)[0].allow, "files.read = [\"/home/me/x\"]");
+}
+
 TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {
   const std::string name = "/home/me/\"]\nnet.allow = [\"evil:1";
   const auto denials = explained(path(Use::kOpen, name), Host().has(name));

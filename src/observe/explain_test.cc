@@ -54,6 +54,9 @@ TEST(Explain, X4_AddressesWithoutAGateway) {
   for (const char* at : {"127.0.0.1:80", "[::]:81", "192.0.2.1:8080"}) {
     EXPECT_TRUE(explained(inet(Use::kBind, at), Host(), with_gateway).empty()) << "every address and port is its own";
   }
+  EXPECT_EQ(explained(inet(Use::kBind, "[2001:db8::1]:5000"), Host(), with_gateway).size(), 1u) << "but of IPv6";
+  EXPECT_TRUE(explained(inet(Use::kBind, "[::1]:80"), Host(), with_gateway).empty());
+  EXPECT_TRUE(explained(inet(Use::kBind, "[::ffff:192.0.2.1]:80"), Host(), with_gateway).empty());
   EXPECT_EQ(explained(inet(Use::kBind, "127.0.0.1:80"), Host()).size(), 1u);
   EXPECT_EQ(explained(inet(Use::kBind, "192.0.2.7:8080"), Host()).size(), 1u);
   EXPECT_TRUE(explained(inet(Use::kBind, "0.0.0.0:8080"), Host()).empty());

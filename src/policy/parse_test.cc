@@ -17,6 +17,19 @@ std::string error_of(std::string_view text) {
 // The text with "version = 1" in the first line, so that the first line of body is line 2.
 std::string error_in(std::string_view body) { return error_of(fmt::format("version = 1\n{}\n", body)); }
 
+TEST(Parse, ADottedKeyBelowATableSaysWhereItBelongs) {
+  const auto told = [](const char* text) {
+    const auto parsed = parse_policy(std::string("version = 1\n") + text, "policy.toml");
+    return parsed ? std::string() : parsed.error().text();
+  };
+  const std::string way = " and belongs to that table; move it above the first [table] of the file";
+  EXPECT_EQ(told("[limits]\nfiles.read = [\"/a\"]\n"), "policy.toml:3:1: files.read stands below [limits]" + way);
+  EXPECT_EQ(told("[net]\nnet.allow = [\"a:1\"]\n"), "policy.toml:3:1: net.allow stands below [net]" + way);
+  EXPECT_EQ(told("[env]\ntier = \"process\"\n"), "policy.toml:3:1: tier stands below [env]" + way);
+  EXPECT_NE(told("[limits]\nfiles = {}\n"), "");
+  EXPECT_EQ(told("[env]\nset.tier = \"x\"\n"), "") << "a variable's name is free";
+}
+
 TEST(PolicyParse, ReadsEveryKey) {
   const auto policy = parse_policy(R"(version = 1
 extends = "untrusted"

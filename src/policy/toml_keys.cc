@@ -22,6 +22,24 @@ std::unexpected<Error> unknown_key(const std::string& name, const TomlNode& node
               fmt::format("the nearest known key is \"{}\"", nearest_key(name).name));
 }
 
+// "files.read" below [limits] is limits.files.read. What a key that fits above all tables would be; empty for others.
+std::string misplaced_key(const std::string& name, const TomlNode& node) {
+  if (name == node.key) return {};  // above all tables
+  if (node.kind != TomlKind::kTable) return find_key(node.key) != nullptr ? node.key : "";
+  for (const TomlNode& child : node.children) {
+    if (std::string whole = node.key + "." + child.key; find_key(whole) != nullptr) return whole;
+  }
+  return {};
+}
+
+std::unexpected<Error> below_a_table(const std::string& name, const std::string& key, const TomlNode& node,
+                                     std::string_view file_name) {
+  const std::string table = name.substr(0, name.size() - node.key.size() - 1);
+  return fail(ErrorCode::kInvalidInput, place(file_name, node.key_position),
+              fmt::format("{} stands below [{}] and belongs to that table", key, table),
+              "move it above the first [table] of the file");
+}
+
 struct Candidate {
   std::string name;
   const TomlNode* node;
@@ -148,7 +166,11 @@ Result<std::vector<FoundKey>> find_keys(const TomlNode& root, std::string_view f
                    [](const Candidate& a, const Candidate& b) { return a.node->key_position < b.node->key_position; });
   std::vector<FoundKey> out;
   for (const Candidate& candidate : candidates) {
-    if (const KeySpec* spec = find_key(candidate.name)) {
+    const KeySpec* spec = find_key(candidate.name);
+    const bool takes_tables = spec != nullptr && (spec->type == KeyType::kEnvMap || candidate.node->kind != TomlKind::kTable);
+    const std::string misplaced = takes_tables ? "" : misplaced_key(candidate.name, *candidate.node);
+    if (!misplaced.empty()) return below_a_table(candidate.name, misplaced, *candidate.node, file_name);
+    if (spec != nullptr) {
       out.push_back({spec, candidate.node});
     } else if (is_section(candidate.name)) {
       return fail(ErrorCode::kInvalidInput, place(file_name, candidate.node->key_position),

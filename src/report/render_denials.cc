@@ -69,16 +69,25 @@ bool is_usual(const Denial& denial) {
   return denial.what == "more" || (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
          (denial.what == "write" && denial.never == kNoOwners) ||
          (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
-         (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py"));
+         (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py")) ||
+         (denial.what == "read" && denial.detail.starts_with("/sys/fs/cgroup/"));  // node, Java: how much memory is there
 }
 
+namespace {
+
+bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
+
+}  // namespace
+
 std::string denial_summary(const Report& report) {
+  // Where a socket was refused, how its address would have been found is no news.
+  const bool offline = std::ranges::any_of(report.denials, is_of_internet);
   const Denial* first = nullptr;
   std::size_t more = 0;
   bool unlisted = false;
   for (const Denial& denial : report.denials) {
     unlisted = unlisted || denial.what == "more";
-    if (is_usual(denial)) continue;
+    if (is_usual(denial) || (offline && denial.what == "read" && is_of_resolver(denial.detail))) continue;
     if (first == nullptr) {
       first = &denial;
     } else {
@@ -88,6 +97,7 @@ std::string denial_summary(const Report& report) {
   if (first == nullptr) return {};
   std::string out = fmt::format("{} {}", printable(first->what), shown_detail(*first));
   if (!first->allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first->allow));
+  if (is_of_internet(*first) && !first->never.empty()) out += "; " + printable(first->never);
   if (more != 0) out += fmt::format("; and {}{} more", unlisted ? "at least " : "", more);
   return out;
 }

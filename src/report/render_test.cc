@@ -238,6 +238,23 @@ TEST(Denials, X4_ALineOfAPolicyIsShownAsOneCanPasteIt) {
   EXPECT_THAT(render_denials(report, {}), HasSubstr(R"(allow: x\u000a\u009b2J\xff)"));
 }
 
+TEST(Denials, X4_WhoWantedTheNetworkIsNotToldOfResolvConf) {
+  Report report;
+  report.denials = {{"read", "/etc/resolv.conf", 1, "curl"}};
+  EXPECT_THAT(denial_summary(report), StartsWith("read /etc/resolv.conf"));
+  report.denials.push_back({"socket", "AF_INET", 1, "curl", "", "name the host: net.allow"});
+  EXPECT_EQ(denial_summary(report), "socket AF_INET; name the host: net.allow");
+}
+
+TEST(Denials, X4_WhatRuntimesAskForAtEveryStartIsNoNews) {
+  Report report;
+  report.denials = {{"read", "/sys/fs/cgroup/memory/memory.limit_in_bytes", 1, "node"},
+                    {"write", "/work/x", 1, "cp", "", std::string(kNoOwners)}};
+  EXPECT_EQ(denial_summary(report), "");
+  report.denials[0].what = "write";
+  EXPECT_THAT(denial_summary(report), StartsWith("write /sys/fs/cgroup"));
+}
+
 TEST(Summary, X4_DenialsGetTheSecondLine) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kSignaled, 0, 11, "", "", ""};

@@ -92,6 +92,12 @@ struct Denial {
 // Why nothing allows a change of owners. Programs that copy files try it and do without.
 inline constexpr std::string_view kNoOwners = "owners cannot be changed: a cell knows one user and one group";
 
+// Files by which the C library finds addresses. They are of no use without a network.
+constexpr bool is_of_resolver(std::string_view path) {
+  return path == "/etc/resolv.conf" || path == "/etc/hosts" || path == "/etc/host.conf" || path == "/etc/gai.conf" ||
+         path.starts_with("/run/systemd/resolve/");
+}
+
 struct Stream {
   std::string tail;         // at most the ring's size
   std::uint64_t total = 0;  // bytes the guest wrote

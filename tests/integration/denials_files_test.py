@@ -193,6 +193,10 @@ for family, at in ((socket.AF_INET, ("127.0.0.1", 80)), (socket.AF_INET6, ("::",
         _, report = self.python("--allow-net", "api.example.org:443", body=body)
         self.assertEqual(output_of(report), "ok\nok\nok\n")
         self.assertEqual(self.told(report, "bind"), [])
+        body = 'attempt(lambda: socket.socket(socket.AF_INET6).bind(("2001:db8::1", 5000)))'
+        _, report = self.python("--allow-net", "api.example.org:443", body=body)
+        self.assertEqual(output_of(report), "99\n")
+        self.assertEqual(self.told(report, "bind"), [("bind", "[2001:db8::1]:5000")])
 
     def test_X4_modes_and_times_are_not_landlocks(self):
         if os.geteuid() == 0:
