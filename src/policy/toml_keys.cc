@@ -168,7 +168,8 @@ Result<std::vector<FoundKey>> find_keys(const TomlNode& root, std::string_view f
   std::vector<FoundKey> out;
   for (const Candidate& candidate : candidates) {
     const KeySpec* spec = find_key(candidate.name);
-    const bool takes_tables = spec != nullptr && (spec->type == KeyType::kEnvMap || candidate.node->kind != TomlKind::kTable);
+    const bool takes_tables =
+        spec != nullptr && (spec->type == KeyType::kEnvMap || candidate.node->kind != TomlKind::kTable);
     const std::string misplaced = takes_tables ? "" : misplaced_key(candidate.name, *candidate.node);
     if (!misplaced.empty()) return below_a_table(candidate.name, misplaced, *candidate.node, file_name);
     if (spec != nullptr) {
