@@ -180,15 +180,17 @@ Advice advise_mounted(const Advice& folder) {
 }
 
 Advice advise_stranger(const std::string& closed, const Plan& plan) {
-  return never(fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}, or chmod it",
-                           quoted(closed), native_cell(plan)));
+  return never(
+      fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}, or chmod it",
+                  quoted(closed), native_cell(plan)));
 }
 
 Advice advise_no_network(const Plan& plan) {
   const std::string host = "name the host: net.allow = [\"HOST:PORT\"]";
   const std::string own = "among programs of the cell: net.loopback = true";
   if (plan.backend == Backend::kProcess) {
-    return never(fmt::format("tier \"process\" has no network of its own; with {} {}; {}", native_cell(plan), host, own));
+    return never(
+        fmt::format("tier \"process\" has no network of its own; with {} {}; {}", native_cell(plan), host, own));
   }
   if (plan.backend == Backend::kBwrap) return never(fmt::format("{}; with {} {}", own, native_cell(plan), host));
   return never(fmt::format("{}; {}", host, own));
@@ -199,9 +201,7 @@ Advice advise_own_program(const std::string& path) {
   return allow("files.exec_writable = true");
 }
 
-Advice advise_socket(const std::string& path) {
-  return allow(fmt::format("sockets.allow = [{}]", quoted(path)));
-}
+Advice advise_socket(const std::string& path) { return allow(fmt::format("sockets.allow = [{}]", quoted(path))); }
 
 Advice advise_host(const std::string& host_and_port) {
   return allow(fmt::format("net.allow = [{}]", quoted(host_and_port)));

@@ -122,7 +122,8 @@ Advice advise_bound() {
 // The guest of a root engine has a user of its own, and only the native backend maps the owners of files to it.
 bool is_a_stranger(const Plan& plan) { return plan.own_host_uid && plan.backend != Backend::kNamespace; }
 
-// What keeps such a guest out by its mode; empty where nothing does. In a view of its own the way to a grant is made anew.
+// What keeps such a guest out by its mode; empty where nothing does. In a view of its own the way to a grant is made
+// anew.
 std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
   if (!is_a_stranger(plan)) return {};
   const auto counts = [&](const std::string& path) {
@@ -172,7 +173,8 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
 }
 
 bool is_granted(const Sighting& s, const Plan& plan) {
-  if (s.refused || s.owner || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal) return false;
+  if (s.refused || s.owner || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal)
+    return false;
   // A script takes its interpreter, too; those of the system have one of the system's.
   if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
   if (is_a_stranger(plan) && is_the_hosts(plan, place_of(s))) return false;  // its mode is asked for later
@@ -214,7 +216,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   if (is_the_guests_program(s, plan, found.has_value())) {
     return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));
   }
-  if (!found) return std::nullopt;  // nothing is there, outside either
+  if (!found) return std::nullopt;                                 // nothing is there, outside either
   if (s.use == Use::kMap && !found->regular) return std::nullopt;  // a device: no line would help
   // A name whose links could not be followed in the cell, or that the guest made or removed itself.
   const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));

@@ -354,11 +354,13 @@ TEST(Explain, X4_WhoAsksHowNamesAreFoundWantsTheNetwork) {
   EXPECT_EQ(explained(s, host, plan)[0].allow, "");
   EXPECT_TRUE(explained(s, host, plan)[0].never.starts_with("name the host: net.allow = [\"HOST:PORT\"]"));
   plan.net = NetMode::kHost;
-  EXPECT_NE(explained(s, host, plan)[0].never.find("symbolic link"), std::string::npos) << "then it is a file like others";
+  EXPECT_NE(explained(s, host, plan)[0].never.find("symbolic link"), std::string::npos)
+      << "then it is a file like others";
 }
 
 TEST(Explain, X4_NoLineGrantsAHomeToBeRead) {
-  const Host host = Host().has("/home/me", {}, true, true).has("/opt", {}, true, true).has("/home/me/x", {}, true, true);
+  const Host host =
+      Host().has("/home/me", {}, true, true).has("/opt", {}, true, true).has("/home/me/x", {}, true, true);
   for (const char* name : {"/home/me", "/opt"}) {
     const auto denials = explained(path(Use::kOpen, name), host);
     ASSERT_EQ(denials.size(), 1u);

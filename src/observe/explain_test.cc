@@ -75,7 +75,8 @@ TEST(Explain, X4_CallsThatTheFilterRefused) {
   EXPECT_NE(refused("socket", {2, 1, 0}).never.find("net.allow"), std::string::npos);
   EXPECT_NE(refused("socket", {2, 1, 0}).never.find("net.loopback = true"), std::string::npos);
   EXPECT_TRUE(refused("socket", {2, 1, 0}, on_the_host()).never.starts_with("tier \"process\" has no network"));
-  EXPECT_TRUE(refused("socket", {2, 1, 0}, by_bwrap()).never.contains("net.loopback = true; with backend = \"native\""));
+  EXPECT_TRUE(
+      refused("socket", {2, 1, 0}, by_bwrap()).never.contains("net.loopback = true; with backend = \"native\""));
   EXPECT_NE(refused("socket", {2, 3, 0}).never.find("forge"), std::string::npos);
   EXPECT_EQ(refused("socket", {16, 3, 0}).what, "socket");
   EXPECT_EQ(refused("socket", {16, 3, 0}).detail, "AF_NETLINK, raw");

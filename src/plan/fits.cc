@@ -1,5 +1,5 @@
-// What a backend can give of a policy, whatever the host is like. make_plan refuses by it, and whoever advises a line of
-// a policy asks it first.
+// What a backend can give of a policy, whatever the host is like. make_plan refuses by it, and whoever advises a line
+// of a policy asks it first.
 #include <fmt/format.h>
 
 #include "plan/plan.h"

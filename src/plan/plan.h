@@ -135,8 +135,8 @@ struct Plan {
 // Where a guest of this policy starts: its cwd or, where that is left as it is, the first workspace.
 std::string starting_place(const Policy& policy, const std::string& home);
 
-// What the plan's tier and backend cannot give of a policy is refused, not done differently. Of the plan these count and
-// the guest's identity.
+// What the plan's tier and backend cannot give of a policy is refused, not done differently. Of the plan these count
+// and the guest's identity.
 Status fits_backend(const Plan& plan, const Policy& policy);
 
 // Fails with kRefused when the host cannot give what the policy asks for; the hint says what to install or change.

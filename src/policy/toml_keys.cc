@@ -24,7 +24,8 @@ std::unexpected<Error> unknown_key(const std::string& name, const TomlNode& node
 
 // "files.read" below [limits] is limits.files.read. What a key that fits above all tables would be; empty for others.
 std::string misplaced_key(const std::string& name, const TomlNode& node) {
-  if (name == node.key) return {};  // above all tables
+  const bool quoted = node.key.find('.') != std::string::npos;  // a name of its own
+  if (name == node.key || quoted) return {};
   if (node.kind != TomlKind::kTable) return find_key(node.key) != nullptr ? node.key : "";
   for (const TomlNode& child : node.children) {
     if (std::string whole = node.key + "." + child.key; find_key(whole) != nullptr) return whole;
@@ -167,7 +168,8 @@ Result<std::vector<FoundKey>> find_keys(const TomlNode& root, std::string_view f
   std::vector<FoundKey> out;
   for (const Candidate& candidate : candidates) {
     const KeySpec* spec = find_key(candidate.name);
-    const bool takes_tables = spec != nullptr && (spec->type == KeyType::kEnvMap || candidate.node->kind != TomlKind::kTable);
+    const bool takes_tables =
+        spec != nullptr && (spec->type == KeyType::kEnvMap || candidate.node->kind != TomlKind::kTable);
     const std::string misplaced = takes_tables ? "" : misplaced_key(candidate.name, *candidate.node);
     if (!misplaced.empty()) return below_a_table(candidate.name, misplaced, *candidate.node, file_name);
     if (spec != nullptr) {

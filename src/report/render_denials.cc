@@ -70,7 +70,8 @@ bool is_usual(const Denial& denial) {
          (denial.what == "write" && denial.never == kNoOwners) ||
          (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
          (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py")) ||
-         (denial.what == "read" && denial.detail.starts_with("/sys/fs/cgroup/"));  // node, Java: how much memory is there
+         (denial.what == "read" &&
+          denial.detail.starts_with("/sys/fs/cgroup/"));  // node, Java: how much memory is there
 }
 
 namespace {

@@ -251,7 +251,8 @@ std::string Observer::key_of_refused(const Sighting& seen) const {
 std::string Observer::key_of(const Sighting& seen) const {
   if (seen.refused) return key_of_refused(seen);
   return fmt::format("{}{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
-                     seen.anew ? 'n' : '-', seen.owner ? 'o' : '-', seen.datagram ? 'd' : '-', static_cast<int>(seen.family), seen.what);
+                     seen.anew ? 'n' : '-', seen.owner ? 'o' : '-', seen.datagram ? 'd' : '-',
+                     static_cast<int>(seen.family), seen.what);
 }
 
 // What is granted may lie on a server that does not answer, and there are other runs. The rest is the cell's own, or
@@ -324,7 +325,8 @@ void Observer::add(Sighting seen, pid_t pid) {
     granted_.insert(std::move(key));
     return;
   }
-  // Names cannot take the place of refused calls, nor one call that of another. Whole trees are copied with their owners.
+  // Names cannot take the place of refused calls, nor one call that of another. Whole trees are copied with their
+  // owners.
   const bool shares = seen.refused || seen.owner;
   if (shares ? ++refused_[seen.owner ? kOwners : seen.number] > kMostOfACall : !has_room_for(seen)) {
     ++forgotten_;

@@ -42,8 +42,8 @@ void Run::deny_by_limit(const std::string& key, const std::string& what, std::ui
   if (count == 0) return;
   std::string allow = observe::raised_limit(plan_, key);
   std::string never = allow.empty() ? "raise it in " + key : "";
-  report_.denials.push_back({"limit", fmt::format("{}: {}", key, what), count, std::move(program), std::move(allow),
-                             std::move(never)});
+  report_.denials.push_back(
+      {"limit", fmt::format("{}: {}", key, what), count, std::move(program), std::move(allow), std::move(never)});
 }
 
 void Run::explain_denials() {

@@ -153,7 +153,11 @@ class Marks(DenialCase):
                     continue
                 self.assertEqual(output_of(report), "30\n" * 5)  # EROFS
                 denial = self.denial(report, "write", self.data)
-                self.assertEqual((denial["allow"], denial["count"]), (f'files.write = ["{self.data}"]', 5))
+                self.assertEqual(denial["count"], 5)
+                if kind == "bwrap" and os.geteuid() == 0:  # which cannot map owners
+                    self.assertIn('backend = "native"', denial["never"])
+                    continue
+                self.assertEqual(denial["allow"], f'files.write = ["{self.data}"]')
                 _, report = self.python(*options, "--policy", self.policy(denial["allow"]), body=body)
                 self.assertNotIn("30", output_of(report))
                 self.assertEqual(self.told(report, "write"), [])
