@@ -36,8 +36,9 @@ void check_line(const std::string& line, const std::string& path, observe::Right
 void fuzz_path(const std::string& name) {
   const std::string path = observe::absolute("/home/me", name);
   require(path.starts_with('/') && observe::absolute("/", path) == path);
+  const Plan plan;
   for (const auto right : {observe::Right::kRead, observe::Right::kWrite, observe::Right::kExecute}) {
-    const observe::Advice advice = observe::advise_path(path, right, true);
+    const observe::Advice advice = observe::advise_path(path, right, {plan, true});
     require(advice.allow.empty() != advice.never.empty());
     if (!advice.allow.empty()) check_line(advice.allow, path, right);
   }
