@@ -50,6 +50,7 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--pids", 0, "NUMBER", "Processes and threads of one run", "limits.pids"},
     {"--disk", 0, "SIZE", "Bytes that one run can write", "limits.disk"},
     {"--inodes", 0, "NUMBER", "Files and directories that one run can make", "limits.inodes"},
+    {"--limits-mode", 0, "MODE", "require, or best-effort where this host cannot enforce a limit", "limits.mode"},
     {"--set", 0, "KEY=VALUE", "Any other key of the policy with a single value", {}, Times::kMany},
     {"--lang", 'l', "NAME", "Language of the script: python, node, sh, bash, ruby, perl, lua"},
     {"--json", 'j', {}, "What was learnt as JSON on stdout, with the policy in it"},

@@ -68,7 +68,10 @@ Status LearnSession::observe() {
   std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), secrets_));
   tell_of_secrets();
   // Where a piece of the host's files is granted, a guest has no unix sockets.
-  if (!with_way_out(base_).sockets.empty()) given.clear();
+  if (!with_way_out(base_).sockets.empty()) {
+    say("with a socket of the host it runs without the view of your files");
+    given.clear();
+  }
   const bool has_place = base_.cwd != "/work" || !base_.workspace.path.empty();
   std::vector<Item> always;
   if (args_.pass.empty()) add_new(always, passable(env_));

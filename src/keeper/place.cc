@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "sys/file.h"
 
@@ -56,10 +57,11 @@ std::string field(const std::string& status, std::string_view name) {
   return status.substr(begin, status.find('\n', begin) - begin);
 }
 
-std::string link_of(const std::string& path) {
+Result<std::string> link_of(const std::string& path) {
   char text[256];
   const ssize_t n = ::readlink(path.c_str(), text, sizeof text);
-  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+  if (n <= 0) return fail_errno(errno, "keeper", path + " could not be read");
+  return std::string(text, static_cast<std::size_t>(n));
 }
 
 }  // namespace
@@ -141,7 +143,10 @@ constexpr std::array kRights = {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp",
 Result<Standing> standing_of(const std::string& process) {
   const std::string proc = "/proc/" + process + "/";
   Standing out;
-  for (const char* name : kPlaces) out.places.push_back(link_of(proc + name));
+  for (const char* name : kPlaces) {
+    CLOCHE_TRY_ASSIGN(std::string link, link_of(proc + name));
+    out.places.push_back(std::move(link));
+  }
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
   for (const char* name : kRights) out.rights.emplace_back(field(status, name));
   return out;
@@ -152,7 +157,7 @@ Status check_same_standing(const Fd& socket, const Standing& ours) {
   CLOCHE_TRY_ASSIGN(const ucred peer, peer_of(socket));
   CLOCHE_TRY_ASSIGN(const Standing theirs, standing_of(std::to_string(peer.pid)));
   for (std::size_t i = 0; i < kPlaces.size(); ++i) {
-    if (ours.places.at(i).empty() || ours.places[i] != theirs.places[i]) {
+    if (ours.places.at(i) != theirs.places[i]) {
       return fail(ErrorCode::kRefused, "keeper", std::string("the other end has another ") + kPlaces[i]);
     }
   }

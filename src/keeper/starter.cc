@@ -91,10 +91,13 @@ Status start_resident(const std::string& program, const std::string& directory, 
     n = ::read(ready.read.get(), text, sizeof text);
   } while (n < 0 && errno == EINTR);
   if (n > 0) return {};
-  // It has said why on our stderr.
+  const int error = errno;
+  // Otherwise it has ended, and said why on our stderr.
+  if (n < 0) ::kill(pid, SIGTERM);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  if (n < 0) return fail_errno(error, "keeper", "it did not say whether it is ready");
   return fail(ErrorCode::kRefused, "keeper", "it could not be started");
 }
 

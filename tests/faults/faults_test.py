@@ -11,13 +11,13 @@ import time
 
 from errnos import errnos_of
 from ground import ORDINARY, SANITIZED, SETTINGS
-from stage import Stage, configurations, make_tree
+from stage import NOT_THE_LAUNCH, Stage, configurations, make_tree
 
 # Kinds of steps that no failure can name, with the reason.
 UNNAMED = {}
 # Kinds that none of the configurations has, with the reason.
 NOT_PLANNED = {}
-SAMPLE = 5 if SANITIZED else 40 if ORDINARY else 12  # runs for each configuration, beside those that look for steps
+SAMPLE = 5 if SANITIZED else 12  # runs for each configuration, beside those that look for steps
 
 
 # Which version of Landlock there is: fails only where there is none, and tier 0 then has no wall around files, by its nature.
@@ -28,15 +28,24 @@ OF_BWRAP = {"write", "mmap", "munmap", "mprotect", "brk"}
 # What a sanitizer does for itself, and does not cope without.
 OF_SANITIZERS = {"mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "pipe2", "pipe", "write", "sigaltstack"}
 
+# Before main() there is only the C library, whose ways to fail are its own. What the mains of the host's side begin with:
+MAIN = {"engine": "getuid", "keeper-start": "getuid", "keeper": "prctl/4"}
+
 
 def calls_of(stage):
     """(role, call, nth) in the order of the launch, for those that can fail."""
     out = []
     log = stage.baseline.log
-    # Before main() there is only the C library, whose ways to fail are its own. main() asks first who it is.
-    for line in log[log.index("call engine getuid 1"):]:
+    if stage.warm:  # how cells are prepared is seen where none is parked
+        log = log[log.index("call engine getuid 1"):]
+    waiting = dict(MAIN)
+    for line in log:
         words = line.split()
-        if words[0] == "call" and errnos_of(words[2]) and not (SANITIZED and words[2] in OF_SANITIZERS):
+        if words[0] != "call" or words[1].startswith(NOT_THE_LAUNCH):
+            continue
+        if words[2] == waiting.get(words[1]):
+            del waiting[words[1]]
+        if words[1] not in waiting and errnos_of(words[2]) and not (SANITIZED and words[2] in OF_SANITIZERS):
             if not (words[1].startswith("bwrap") and words[2] in OF_BWRAP):
                 out.append((words[1], words[2], int(words[3])))
     return [call for call in out if call not in QUESTIONS]
@@ -70,6 +79,12 @@ class Campaign:
             self.named.add(ended.step)
         self.seen[key] = ended.step
         return ended.step
+
+    @staticmethod
+    def errors(stage, call):
+        """What a cell does with each is the same whoever prepares it; with a keeper it matters that it failed."""
+        every = errnos_of(call[1])
+        return every if stage.warm is None or call[0] in MAIN else every[:1]
 
     def look_for(self, stage, calls, order, target):
         """Lets a call of this kind of step fail: calls of one process come in the order of its steps, so by halving."""
@@ -118,7 +133,7 @@ class Campaign:
             for step in steps:
                 self.kinds.setdefault(step["kind"], set()).add(step["text"])
             calls = calls_of(stage)
-            faults = [(*call, error) for call in calls for error in errnos_of(call[1])]
+            faults = [(*call, error) for call in calls for error in self.errors(stage, call)]
             if not self.everything:
                 if not SANITIZED:
                     self.look_for_steps(stage, calls, steps)

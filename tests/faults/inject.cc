@@ -5,12 +5,13 @@
 // Every process of the tree is followed and named by its part: engine, child (the engine's, in new namespaces), plain
 // (the engine's, without: a janitor, or the first process of tier 0), holder, init (plain-init on tier 0, bwrap-init
 // under bwrap), helper, guest (which is to become the guest), janitor, gateway, keeper, drop, bwrap, and X-child or
-// X-thread for what these start. The second of a kind is child.2 and so on. A guest is let go when its exec is done, so
-// that nothing of it is seen or touched.
+// X-thread for what these start. The second of a kind is child.2 and so on. Other programs are called by their names,
+// so COMMAND may be a shell that prepares the ground, starts the engine and cleans up; what runs before it is seen but
+// is no guest. A guest is let go when its exec is done, so that nothing of it is seen or touched.
 //
 // FILE gets a line for each thing that happened: "call ROLE NAME NTH" (list, until the guest's exec), "fault ROLE NAME
 // NTH" (done), "guest" (it starts), "crash ROLE SIGNAL", "end ROLE exit|signal NUMBER", "left ROLE" (lives on after the
-// engine), "deadline". Ends as the command does.
+// command), "deadline". Ends as the command does.
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -36,7 +37,7 @@ namespace {
 constexpr int kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
                          PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
 constexpr int kSyscallStop = SIGTRAP | 0x80;
-constexpr int kSettleSeconds = 20;  // for whoever ends after the engine
+constexpr int kSettleSeconds = 20;  // for whoever ends after the command
 constexpr int kLongestName = 64;
 
 struct Fault {
@@ -164,8 +165,8 @@ class Tracer {
   bool listing_;
   bool watching_;  // system calls are of interest, still
   Fault fault_;
-  pid_t engine_ = -1;
-  int engine_status_ = -1;
+  pid_t command_ = -1;
+  int status_ = -1;
   std::map<pid_t, Tracee> tracees_;
   std::set<pid_t> early_;  // stopped before its parent told of it
   std::map<std::string, int> roles_;
@@ -197,8 +198,10 @@ void Tracer::handle_event(pid_t pid, int event) {
   if (event == PTRACE_EVENT_EXEC) {
     Tracee& tracee = tracees_[pid];
     if (tracee.role.starts_with("guest")) {
-      say("guest\n");
-      if (listing_) watching_ = false;
+      if (roles_.contains("engine")) {
+        say("guest\n");
+        if (listing_) watching_ = false;
+      }
       ptrace(PTRACE_DETACH, pid, nullptr, 0);
       tracees_.erase(pid);
       return;
@@ -209,7 +212,8 @@ void Tracer::handle_event(pid_t pid, int event) {
     // The engine may have begun a first process before it knew that another kind would be wanted: they differ by name.
     if (name == "init" && !tracee.role.starts_with("child"))
       name = tracee.role.substr(0, tracee.role.find_first_of(".-")) + "-init";
-    tracee.role = pid == engine_ ? "engine" : numbered(name);
+    if (name == "cloche") name = "engine";
+    tracee.role = numbered(name);
   } else if (event != PTRACE_EVENT_STOP) {
     unsigned long message = 0;
     ptrace(PTRACE_GETEVENTMSG, pid, nullptr, &message);
@@ -247,8 +251,8 @@ void Tracer::ended(pid_t pid, int status) {
   say("end %s %s %d\n", role.c_str(), exited ? "exit" : "signal", exited ? WEXITSTATUS(status) : WTERMSIG(status));
   tracees_.erase(pid);
   early_.erase(pid);
-  if (pid != engine_) return;
-  engine_status_ = status;
+  if (pid != command_) return;
+  status_ = status;
   alarm(kSettleSeconds);
 }
 
@@ -281,8 +285,8 @@ void Tracer::handle(pid_t pid, int status) {
 int Tracer::run(char** command, unsigned seconds) {
   int gate[2];
   if (pipe(gate) != 0) return 127;
-  engine_ = fork();
-  if (engine_ == 0) {
+  command_ = fork();
+  if (command_ == 0) {
     close(gate[1]);
     char word;
     if (read(gate[0], &word, 1) != 1) _exit(127);
@@ -290,16 +294,16 @@ int Tracer::run(char** command, unsigned seconds) {
     execv(command[0], command);
     _exit(127);
   }
-  if (engine_ < 0 || ptrace(PTRACE_SEIZE, engine_, nullptr, kOptions) != 0) {
+  if (command_ < 0 || ptrace(PTRACE_SEIZE, command_, nullptr, kOptions) != 0) {
     std::perror("inject: ptrace");
     return 127;
   }
-  tracees_[engine_].role = "inject";  // until its exec
+  tracees_[command_].role = "inject";  // until its exec
   close(gate[0]);
   if (write(gate[1], "g", 1) != 1) return 127;
   close(gate[1]);
   // It waits in its read; a stop there makes the next resume one that shows system calls.
-  ptrace(PTRACE_INTERRUPT, engine_, nullptr, nullptr);
+  ptrace(PTRACE_INTERRUPT, command_, nullptr, nullptr);
   alarm(seconds);
   for (;;) {
     int status = 0;
@@ -311,10 +315,10 @@ int Tracer::run(char** command, unsigned seconds) {
     }
     if (g_late != 0) break;
   }
-  if (engine_status_ < 0) say("deadline\n");
+  if (status_ < 0) say("deadline\n");
   for (const auto& [pid, tracee] : tracees_) say("left %s %d\n", tracee.role.c_str(), static_cast<int>(pid));
-  if (engine_status_ < 0) return 128 + SIGALRM;
-  return WIFEXITED(engine_status_) ? WEXITSTATUS(engine_status_) : 128 + WTERMSIG(engine_status_);
+  if (status_ < 0) return 128 + SIGALRM;
+  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
 }
 
 bool parse_fault(const char* text, Fault& out) {

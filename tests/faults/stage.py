@@ -12,11 +12,27 @@ import subprocess
 import tempfile
 import tty
 
-from ground import CLOCHE, HOME, HOST, INJECT, LIMITS, Leftovers, ORDINARY, PLACE, SANITIZED, SETTINGS, STATE_GUEST
+from ground import CLOCHE, HOME, HOST, INJECT, LIMITS, Leftovers, PLACE, SANITIZED, SETTINGS, STATE_GUEST
 
 GUEST_CODE = 7  # what the guest ends with when all is well
 DEADLINE = 20  # seconds; less than the engine's own patience with a cell that never gets ready
 FAILED, REFUSED, USAGE = 125, 126, 2
+
+# A keeper beside: started, given time to prepare cells, stopped; before the run so many that make the policy a known one.
+KEEPER, PARKED = "KEEPER", "PARKED"
+WARM = {KEEPER: 0, PARKED: 2}
+WITH_KEEPER = """
+place=$1 warm=$2 report=$3; shift 3
+"$place/keeper-start" keeper start --blank 1 --parked 1 >/dev/null
+while [ "$warm" -gt 0 ]; do warm=$((warm - 1)); "$place/warm" "$@" >/dev/null; done
+rm -f "$report"
+sleep 0.2
+"$place/cloche" "$@"
+code=$?
+"$place/keeper-stop" keeper stop >/dev/null 2>&1
+exit $code
+"""
+NOT_THE_LAUNCH = ("inject", "sh", "sleep", "rm", "warm", "keeper-stop")  # by the names of their programs
 
 PTS = "terminals of its own on /dev/pts"  # how a failure names the step that --tty adds
 
@@ -60,22 +76,23 @@ def configurations(tree):
     """Words for `cloche run`, by name: each way that a cell is built."""
     grant = ["--exec", os.path.dirname(STATE_GUEST)]
     tier_0 = ["--preset", "adapter", "--tier", "process"]
-    out = {"plain": grant}
-    if not ORDINARY:
-        out |= {
-            "files": [*grant, "--read", f"{tree}/read", "--write", f"{tree}/write", "--put", f"{tree}/put:/work/put",
-                      "--workspace", f"{tree}/workspace", "--workspace-mode", "overlay"],
-            "copy": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "copy"],
-            "disk": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "overlay",
-                     "--workspace-scratch", "disk"],
-            "watched": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "copy", "--workspace-scratch", "disk"],
-            "terminal": [*grant, "--tty"],
-            "gateway": [*grant, "--allow-net", "api.example.org:443"],
-            "socket": ["--socket", f"{tree}/socket", "--", "/bin/sh", "-c", SHELL_GUEST],
-            "process": [*grant, *tier_0],
-        }
-        if HOST["bwrap"]:
-            out["bwrap"] = [*grant, "--backend", "bwrap"]
+    out = {
+        "plain": grant,
+        "files": [*grant, "--read", f"{tree}/read", "--write", f"{tree}/write", "--put", f"{tree}/put:/work/put",
+                  "--workspace", f"{tree}/workspace", "--workspace-mode", "overlay"],
+        "copy": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "copy"],
+        "disk": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "overlay",
+                 "--workspace-scratch", "disk"],
+        "watched": [*grant, "--workspace", f"{tree}/workspace", "--workspace-mode", "copy", "--workspace-scratch", "disk"],
+        "terminal": [*grant, "--tty"],
+        "gateway": [*grant, "--allow-net", "api.example.org:443"],
+        "socket": ["--socket", f"{tree}/socket", "--", "/bin/sh", "-c", SHELL_GUEST],
+        "process": [*grant, *tier_0],
+        "keeper": [KEEPER, *grant],
+        "parked": [PARKED, *grant],
+    }
+    if HOST["bwrap"]:
+        out["bwrap"] = [*grant, "--backend", "bwrap"]
     return out
 
 
@@ -158,7 +175,8 @@ def normal(text):
 
 class Stage:
     def __init__(self, name, words, tree):
-        self.name, self.words = name, [word.replace("TREE", tree) for word in words]
+        self.name, self.words = name, [word.replace("TREE", tree) for word in words if word not in WARM]
+        self.warm = next((WARM[word] for word in words if word in WARM), None)  # runs before; None: without a keeper
         self.folder = tree
         self.state = os.path.join(HOME, "state")
         self.report = os.path.join(tree, "report.json")
@@ -171,11 +189,22 @@ class Stage:
         self.state_lines = normal(self.baseline.out)
         self.receipt = self.standings(self.baseline)
         self.wrong_at_once = self.problems(self.baseline, faulted=False)
+        if self.warm is not None and "take" not in [step["name"] for step in self.baseline.report["timing"]]:
+            self.wrong_at_once.append("the keeper's cell was not used")
 
     def command(self):
         guest = [] if "--" in self.words else ["--", STATE_GUEST, "/etc/passwd", "/proc/self/comm"]
         return [CLOCHE, "run", *LIMITS, "--report", self.report, *self.words, *guest, self.token,
                 *(f"{self.folder}/{name}" for name in ("read/file", "workspace/file", "put"))]
+
+    def under_injector(self):
+        if self.warm is None:
+            return self.command()
+        for name in ("cloche", "keeper-start", "warm", "keeper-stop"):
+            if not os.path.lexists(f"{HOME}/programs/{name}"):
+                os.makedirs(f"{HOME}/programs", exist_ok=True)
+                os.symlink(CLOCHE, f"{HOME}/programs/{name}")
+        return ["/bin/sh", "-c", WITH_KEEPER, "sh", f"{HOME}/programs", str(self.warm), self.report, *self.command()[1:]]
 
     def plan(self):
         words = [word for word in self.command() if word not in ("--report", self.report, "--tty")]
@@ -203,7 +232,8 @@ class Stage:
             os.close(slave)
 
     def env(self):
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": HOME, "CLOCHE_STATE_DIR": self.state, "LC_CTYPE": "C.UTF-8"}
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": HOME, "CLOCHE_STATE_DIR": self.state, "LC_CTYPE": "C.UTF-8",
+               "CLOCHE_KEEPER_DIR": f"{HOME}/keeper"}
         env |= {key: value for key, value in os.environ.items() if key.endswith("SAN_OPTIONS")}
         if SANITIZED:  # it cannot look for leaks while somebody else traces
             env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
@@ -218,7 +248,8 @@ class Stage:
             if os.path.exists(path):
                 os.remove(path)
         with self.stdin() as stdin:
-            done = subprocess.run([INJECT, "-o", self.calls, "-d", str(DEADLINE), what, *self.command()], stdin=stdin,
+            done = subprocess.run([INJECT, "-o", self.calls, "-d", str(DEADLINE), what, *self.under_injector()],
+                                  stdin=stdin,
                                   capture_output=True, timeout=DEADLINE * 3, check=False, cwd=PLACE, env=self.env())
         with open(self.calls, encoding="ascii") as file:
             log = file.read().splitlines()

@@ -6,7 +6,7 @@ import subprocess
 from cell import CGROUPS, CLOCHE, TIMEOUT, CellCase
 from workspace_case import snapshot
 
-LIMITS = [] if CGROUPS else ["--set", "limits.mode=best-effort"]
+LIMITS = [] if CGROUPS else ["--limits-mode", "best-effort"]
 
 # Reads three files, lists a directory, writes one file, executes a program outside of /usr, uses a variable.
 JOB = """
@@ -46,7 +46,7 @@ class LearnCase(CellCase):
         return self.do("learn", *LIMITS, *words, **more)
 
     def run_with(self, policy, *command):
-        return self.do("run", "--quiet", *([] if CGROUPS else ["--limits-mode", "best-effort"]), "--policy", policy,
+        return self.do("run", "--quiet", *LIMITS, "--policy", policy,
                        "--", *command)
 
     def seen(self):

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from cell import CGROUPS, CLOCHE, TIMEOUT, mark, processes_with
+from cell import CLOCHE, TIMEOUT, mark, processes_with
 from learn_case import LIMITS, LearnCase, without_each_grant
 
 
@@ -93,7 +93,7 @@ class Learn(LearnCase):
             with self.subTest(code=code):
                 policy, text, _ = self.learnt("--", "sh", "-c", code)
                 self.assertIn(f'path = [\n  "{self.project}",\n]', text)
-                ran = self.do("run", "--json", *([] if CGROUPS else ["--limits-mode", "best-effort"]), "--policy", policy,
+                ran = self.do("run", "--json", *LIMITS, "--policy", policy,
                               "--", "sh", "-c", code)
                 changes = json.loads(ran.stdout)["workspaces"][0]
                 self.assertNotEqual(changes[kinds], 0, changes)
