@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import rivals
-from figures import print_table, spawn, summary
+from figures import build_small, print_table, spawn, summary
 
 PAUSE = 0.015
 ROUNDS_PER_BURST = 10
@@ -28,6 +28,27 @@ def keeper(cloche, folder):
         yield env
     finally:
         subprocess.run([cloche, "keeper", "stop"], env=env, check=False)
+
+
+@contextlib.contextmanager
+def handed(programs, folder):
+    """Rows of commands that a resident process runs in no cell (handed.c), without and with a watch over its opens."""
+    program = build_small(programs, folder, "handed")
+    rows, servers = {}, []
+    try:
+        for name, words in {"handed over, no cell": [], "handed over, no cell, watched": ["watch"]}.items():
+            place = os.path.join(folder, f"handed{len(words)}")
+            servers.append(subprocess.Popen([program, "serve", place, *words], stdin=subprocess.DEVNULL))
+            rows[name] = [program, "ask", place, *rivals.GUEST]
+            for _ in range(100):
+                if os.path.exists(place):
+                    break
+                time.sleep(0.01)
+        yield rows
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
 
 
 def keeper_refusal(cloche, command, env):
@@ -138,7 +159,8 @@ def show(result):
 def run(programs, folder, rounds):
     cloche = os.path.join(programs, "cloche")
     rows, skipped = rivals.contestants(programs, cloche, folder)
-    with keeper(cloche, folder) as env:
+    with keeper(cloche, folder) as env, handed(programs, folder) as floor:
+        rows |= floor
         refusal = keeper_refusal(cloche, rows[rivals.OURS_KEEPER], env)
         if refusal:
             skipped.append(f"{rivals.OURS_KEEPER}: {refusal}")

@@ -31,12 +31,18 @@ def build_c(folder, name, text):
     return program
 
 
-def build_bare(programs, folder):
-    """The bare launcher, small and static as cloche-init is; nothing where it cannot run."""
-    program = os.path.join(folder, "bare")
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bare.c")
+def build_small(programs, folder, name):
+    """A program of this folder, small and static as cloche-init is."""
+    program = os.path.join(folder, name)
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".c")
     subprocess.run(["musl-gcc", "-O2", "-static", "-I", os.path.join(programs, "kernel_headers"), source, "-o", program],
                    check=True)
+    return program
+
+
+def build_bare(programs, folder):
+    """The bare launcher; nothing where it cannot run."""
+    program = build_small(programs, folder, "bare")
     tried = subprocess.run([program, "/bin/true"], capture_output=True, text=True)
     return program if tried.returncode == 0 else None
 

@@ -94,7 +94,7 @@ class Search {
 
   static bool is_folder(int parent, const dirent& entry) {
     if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-    struct stat st {};
+    struct stat st{};
     return ::fstatat(parent, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode);
   }
 

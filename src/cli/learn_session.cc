@@ -241,8 +241,7 @@ void LearnSession::tighten() {
                                return ok;
                              },
                              [&] { return tries < options_.tries && Clock::now() < until && !runs_.cancelled(); }};
-  learn::Minimised done = learn::minimise(
-      items_, [this](const Item& item) { return is_settled(item); }, trials);
+  learn::Minimised done = learn::minimise(items_, [this](const Item& item) { return is_settled(item); }, trials);
   items_ = std::move(done.kept);
   untried_ = std::move(done.untried);
   if (!untried_.empty()) {

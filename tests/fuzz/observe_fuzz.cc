@@ -1,5 +1,5 @@
-// What a guest names, and what a policy line makes of it. Beyond not crashing: a line that is said to allow something is
-// one line of a policy that parses, and it grants that one thing and nothing else, whatever is in the name.
+// What a guest names, and what a policy line makes of it. Beyond not crashing: a line that is said to allow something
+// is one line of a policy that parses, and it grants that one thing and nothing else, whatever is in the name.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
