@@ -61,7 +61,7 @@ void stop(int /*number*/) { g_stopped = 1; }
 class SignalsStop {
  public:
   SignalsStop() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = stop;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
   }

@@ -24,7 +24,7 @@ mode_t allowed_mode() {
 
 // Files are made in it and stay.
 bool only_grows(int directory) {
-  struct statx info {};
+  struct statx info{};
   return ::statx(directory, "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
          (info.stx_attributes & STATX_ATTR_APPEND) != 0;
 }
@@ -81,7 +81,7 @@ Result<ReportFile> ReportFile::prepare(const std::string& path, const char* opti
   if (!directory.valid()) {
     return fail_errno(errno, option, fmt::format("the directory of {} cannot be opened", shown_text(path)), kHint);
   }
-  struct stat info {};
+  struct stat info{};
   // Renaming over it would replace a device or a link such as /dev/stdout itself.
   if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode)) {
     return fail(ErrorCode::kInvalidInput, option, fmt::format("{} exists and is not a regular file", shown_text(path)),
@@ -95,7 +95,7 @@ Result<ReportFile> ReportFile::prepare(const std::string& path, const char* opti
 Status ReportFile::write(std::string_view text) const { return write_as(text, allowed_mode(), nullptr); }
 
 Status ReportFile::replace(std::string_view text) const {
-  struct stat old {};
+  struct stat old{};
   if (::fstatat(directory_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(old.st_mode)) {
     return fail(ErrorCode::kInvalidInput, option_, fmt::format("{} is no regular file any more", shown_text(path_)),
                 kHint);

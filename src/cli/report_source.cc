@@ -18,7 +18,7 @@ constexpr std::size_t kMaxReport = 64 << 20;
 
 // Whoever opens a pipe waits for somebody to write to it, and what a device answers is no report.
 Status check_kind(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::stat(path.c_str(), &st) != 0 || S_ISREG(st.st_mode)) return {};
   return fail(ErrorCode::kInvalidInput, "report", path + " is no regular file");
 }

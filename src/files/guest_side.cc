@@ -34,7 +34,7 @@ Result<Fd> reopen(int place, mode_t mode, mode_t rights, int flags, const std::s
 
 Result<Fd> open_with_rights(int folder, const std::string& name, mode_t kind, mode_t rights, int flags) {
   const Fd place(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat st {};
+  struct stat st{};
   if (!place.valid() || ::fstat(place.get(), &st) != 0) return cannot(name, "could not be reached");
   if ((st.st_mode & S_IFMT) != kind) return fail(ErrorCode::kSystem, "read " + tree::printable(name), "it changed");
   return reopen(place.get(), st.st_mode, rights, flags, name);
@@ -63,7 +63,7 @@ Result<std::vector<std::string>> names_in(int folder) {
 }
 
 Result<Fd> open_guest_top(int directory) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(directory, &st) != 0) return cannot("the workspace", "could not be inspected");
   return reopen(directory, st.st_mode, 0700, O_RDONLY | O_DIRECTORY, "the workspace");
 }

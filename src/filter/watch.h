@@ -36,8 +36,8 @@ inline constexpr std::int8_t kNoArgument = -1;
 struct WatchedCall {
   std::string_view name;
   Use use{};
-  Watch from = Watch::kCalls;       // told from here on
-  std::int8_t path = kNoArgument;   // pointer to a name, or to a socket's address
+  Watch from = Watch::kCalls;      // told from here on
+  std::int8_t path = kNoArgument;  // pointer to a name, or to a socket's address
   // Descriptor of the directory that a relative name starts from; without a name, of the file itself.
   std::int8_t place = kNoArgument;
   std::int8_t flags = kNoArgument;  // of an open

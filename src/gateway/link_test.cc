@@ -21,9 +21,7 @@ class LinkTest : public testing::Test {
   LinkTest() {
     loop_ = std::move(Loop::make().value());
     pair_ = sys::make_channel().value();
-    link_ = std::move(Link::make(
-                          *loop_, pair_.theirs.get(), [](const egress::Framed&, Fd) {}, [] {})
-                          .value());
+    link_ = std::move(Link::make(*loop_, pair_.theirs.get(), [](const egress::Framed&, Fd) {}, [] {}).value());
   }
 
   // What has come so far.

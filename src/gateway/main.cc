@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint16_t kDnsPort = 53;
 
 Result<std::string> read_memfd(int fd) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(fd, &st) != 0 || st.st_size < 0 || static_cast<std::size_t>(st.st_size) > egress::kMaxSettings) {
     return fail(ErrorCode::kInternal, "gateway", "the settings are too large");
   }
@@ -86,7 +86,7 @@ Status run() {
 
 int main() {
   ::signal(SIGPIPE, SIG_IGN);  // splice(2) cannot be told not to raise it
-  struct stat st {};
+  struct stat st{};
   if (::fstat(cloche::egress::kControlFd, &st) != 0 || !S_ISSOCK(st.st_mode)) {
     std::fputs("cloche-gateway: is started by cloche, for a run with net.allow, sockets.allow or secrets\n", stderr);
     return 2;

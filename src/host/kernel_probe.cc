@@ -147,7 +147,7 @@ void probe_machine(HostFacts& facts) {
   unsigned cpus = 0;
   for (const unsigned long word : mask) cpus += bytes > 0 ? static_cast<unsigned>(std::popcount(word)) : 0;
   facts.cpus = std::max(cpus, 1u);
-  struct sysinfo info {};
+  struct sysinfo info{};
   if (::sysinfo(&info) == 0) facts.memory = std::uint64_t{info.totalram} * info.mem_unit;
 }
 

@@ -65,7 +65,7 @@ class Search {
       if (inner.valid()) go(inner, whole, rest);
       return;
     }
-    struct stat st {};
+    struct stat st{};
     if (::fstatat(folder.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(st.st_mode)) return;
     if (out_.found.size() >= kMostSockets) {
       out_.too_many = true;

@@ -74,13 +74,13 @@ Status limit(pid_t pid) {
     rlim_t most;
   };
   constexpr Cap kCaps[] = {
-    {RLIMIT_NOFILE, kOpenFiles},
-    {RLIMIT_CORE, 1},  // it holds secrets; 1, because a piped core_pattern ignores 0
-    {RLIMIT_FSIZE, 0},
-    {RLIMIT_MEMLOCK, 0},
-    {RLIMIT_MSGQUEUE, 0},
+      {RLIMIT_NOFILE, kOpenFiles},
+      {RLIMIT_CORE, 1},  // it holds secrets; 1, because a piped core_pattern ignores 0
+      {RLIMIT_FSIZE, 0},
+      {RLIMIT_MEMLOCK, 0},
+      {RLIMIT_MSGQUEUE, 0},
 #if !defined(__SANITIZE_ADDRESS__)
-    {RLIMIT_DATA, rlim_t{1} << 30},
+      {RLIMIT_DATA, rlim_t{1} << 30},
 #endif
   };
   for (const Cap& cap : kCaps) {

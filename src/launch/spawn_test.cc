@@ -159,7 +159,9 @@ TEST_F(Spawn, OurOwnSignalMaskIsAsBefore) {
   sigemptyset(&some);
   sigaddset(&some, SIGUSR2);
   ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &some, &before), 0);
-  { auto child = spawn(holder()); }
+  {
+    auto child = spawn(holder());
+  }
   ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &before, &after), 0);
   EXPECT_EQ(sigismember(&after, SIGUSR2), 1);
   EXPECT_EQ(sigismember(&after, SIGUSR1), sigismember(&before, SIGUSR1));

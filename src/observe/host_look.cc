@@ -95,14 +95,14 @@ bool keeps_files(const Fd& place) {
       0x58465342,  // xfs
       0x2fc12fc1,  // zfs
   });
-  struct statfs system {};
+  struct statfs system{};
   return ::fstatfs(place.get(), &system) == 0 &&
          std::ranges::find(kStores, static_cast<std::uint32_t>(system.f_type)) != kStores.end();
 }
 
 // Nothing of what is no regular file of a store.
 std::string head_of(const Fd& place) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(place.get(), &st) != 0 || !S_ISREG(st.st_mode) || !keeps_files(place)) return {};
   const Fd file(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   std::array<char, 256> bytes{};  // as many as the kernel reads of a program
@@ -183,7 +183,7 @@ std::optional<Fd> HostLook::follow(std::string path, observe::HostPath& out) con
       const std::string whole = there.starts_with('/') ? there : "/" + there;
       if (is_elsewhere(whole)) return std::nullopt;
       Fd next(::openat(place.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-      struct stat st {};
+      struct stat st{};
       if (!next.valid() || ::fstat(next.get(), &st) != 0) return std::nullopt;
       if (!S_ISLNK(st.st_mode)) {
         if (!rest.empty() && is_closed(st, observe::Right::kExecute)) add_once(out.closed, whole);
@@ -219,7 +219,7 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   }
   observe::HostPath out;
   const auto found = follow(path, out);
-  struct stat st {};
+  struct stat st{};
   if (!found || ::fstat(found->get(), &st) != 0) return std::nullopt;
   out.directory = S_ISDIR(st.st_mode);
   out.socket = S_ISSOCK(st.st_mode);

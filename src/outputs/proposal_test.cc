@@ -224,7 +224,8 @@ TEST(Ownership, R4_PruningAProtectedNameNeedsItsWord) {
 TEST(Ownership, R4_AFileThatGitWouldObeyNeedsItsWord) {
   const TempTree tree;
   const Terms terms = terms_of("p", OnConflict::kStop, OnStale::kPrune);
-  const Outputs repository{{"b/HEAD", "ref: refs/heads/main"}, {"b/config", "1"}, {"b/objects/x", ""}, {"b/refs/x", ""}};
+  const Outputs repository{
+      {"b/HEAD", "ref: refs/heads/main"}, {"b/config", "1"}, {"b/objects/x", ""}, {"b/refs/x", ""}};
   EXPECT_FALSE(propose(tree.fd(), repository, terms));
   // One after the other: the last piece is refused.
   const Outputs most(repository.begin(), repository.end() - 1);

@@ -68,7 +68,7 @@ void remove_stale(const std::string& parent) {
   }
   for (const std::string& name : found) {
     const Fd stage(::openat(::dirfd(dir.get()), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat info {};
+    struct stat info{};
     if (!stage.valid() || ::fstat(stage.get(), &info) != 0 || info.st_uid != ::geteuid()) continue;
     if (::faccessat(stage.get(), kKept, F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
     const Fd file(::openat(stage.get(), "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -82,7 +82,7 @@ void remove_stale(const std::string& parent) {
 // Takes a directory of ours back, also from who has it open already. Links are not followed.
 Fd close_to_others(int parent, const char* name) {
   Fd dir(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info {};
+  struct stat info{};
   if (dir.valid() && ::fstat(dir.get(), &info) == 0 && info.st_uid == ::geteuid()) (void)::fchmod(dir.get(), 0700);
   return dir;
 }

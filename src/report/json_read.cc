@@ -232,8 +232,9 @@ Report read_report(const Place& at) {
   report.lifecycle = at.at("lifecycle").list<std::string>(text);
   report.usage = read_usage(at.at("usage"));
   report.denials = at.at("denials").list<Denial>([](const Place& denial) {
-    return Denial{denial.at("what").text(),    denial.at("detail").text(), denial.at("count").number<std::uint64_t>(),
-                  denial.text_or_empty("program"), denial.text_or_empty("allow"),  denial.text_or_empty("never")};
+    return Denial{
+        denial.at("what").text(),        denial.at("detail").text(),    denial.at("count").number<std::uint64_t>(),
+        denial.text_or_empty("program"), denial.text_or_empty("allow"), denial.text_or_empty("never")};
   });
   report.out = read_stream(at.at("streams").at("stdout"));
   report.err = read_stream(at.at("streams").at("stderr"));

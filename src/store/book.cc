@@ -29,7 +29,7 @@ bool is_book(std::string_view name) {
 Result<Fd> open_text(int state, const std::string& name, int mode) {
   Fd file(::openat(state, name.c_str(), mode | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.valid()) return fail_errno(errno, kStep, "could not be opened");
-  struct stat st {};
+  struct stat st{};
   if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kRefused, kStep, "it is not a regular file");
   }
@@ -38,7 +38,7 @@ Result<Fd> open_text(int state, const std::string& name, int mode) {
 
 Result<std::string> read_text(int file) {
   std::string out;
-  struct stat st {};
+  struct stat st{};
   if (::fstat(file, &st) != 0) return fail_errno(errno, kStep, "could not be read");
   out.resize(std::min(static_cast<std::size_t>(st.st_size), kReadLimit));
   std::size_t have = 0;

@@ -22,7 +22,7 @@ off_t byte_of(std::string_view id) {
 }
 
 struct flock range_of(off_t start, off_t length) {
-  struct flock out {};
+  struct flock out{};
   out.l_type = F_WRLCK;
   out.l_whence = SEEK_SET;
   out.l_start = start;

@@ -257,7 +257,7 @@ Result<Collected> collect(const Place& place, const Limits& limits, const GoOn& 
 }
 
 void collect_if_due(const Place& place, const std::map<std::string, std::string>& env, const Sweep& sweep) {
-  struct stat st {};
+  struct stat st{};
   if (::lstat((place.directory + "/" + kGcLock).c_str(), &st) == 0) {
     const auto last = std::chrono::system_clock::from_time_t(st.st_mtime);
     const auto now = std::chrono::system_clock::now();
@@ -268,8 +268,7 @@ void collect_if_due(const Place& place, const std::map<std::string, std::string>
   const auto limits = automatic_limits(env);
   if (!limits) return;
   const auto deadline = Clock::now() + kBudget;
-  (void)collect_in(
-      place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, sweep, Turn::kAtOnce);
+  (void)collect_in(place, *limits, [&](const Progress&) { return Clock::now() < deadline; }, sweep, Turn::kAtOnce);
 }
 
 }  // namespace cloche::store

@@ -10,8 +10,8 @@ Fd open_entry(int runs, const std::string& name) {
 }
 
 bool still_named(int runs, const std::string& name, int directory) {
-  struct stat ours {};
-  struct stat named {};
+  struct stat ours{};
+  struct stat named{};
   return ::fstat(directory, &ours) == 0 && ::fstatat(runs, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }

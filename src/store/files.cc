@@ -17,7 +17,7 @@ Result<std::string> read_in(int directory, const char* name, std::size_t limit) 
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem;
     return std::unexpected(Error{code, name, errno, "could not be opened", {}});
   }
-  struct stat st {};
+  struct stat st{};
   if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kInvalidInput, name, "it is not a regular file");
   }

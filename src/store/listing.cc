@@ -53,7 +53,7 @@ class Walk {
 
  private:
   bool enter() {
-    struct stat st {};
+    struct stat st{};
     if (::fstat(here_.get(), &st) != 0) return false;
     if (levels_.empty()) bytes_ += static_cast<std::uint64_t>(st.st_blocks) * kBlock;
     levels_.push_back({st.st_dev, st.st_ino, {}});
@@ -70,7 +70,7 @@ class Walk {
   }
 
   void count(const char* name, dev_t device) {
-    struct stat st {};
+    struct stat st{};
     if (::fstatat(here_.get(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
     bytes_ += static_cast<std::uint64_t>(st.st_blocks) * kBlock;
     if (S_ISDIR(st.st_mode) && st.st_dev == device) levels_.back().folders.emplace_back(name);
@@ -89,7 +89,7 @@ class Walk {
     levels_.pop_back();
     if (levels_.empty()) return true;
     Fd up = open_entry(here_.get(), "..");
-    struct stat st {};
+    struct stat st{};
     if (!up.valid() || ::fstat(up.get(), &st) != 0) return false;
     here_ = std::move(up);
     return st.st_dev == levels_.back().device && st.st_ino == levels_.back().inode;

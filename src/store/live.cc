@@ -53,7 +53,7 @@ int try_connect(int socket, int live, const std::string& name) {
 
 // A name of ours that no process listens behind. What is no socket is not ours.
 bool is_left(int live, const std::string& name) {
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(live, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(st.st_mode)) return false;
   if (name.starts_with(kComing) && ::time(nullptr) - st.st_ctime < kComesWithin) return false;
   const auto socket = new_socket();
@@ -79,7 +79,7 @@ Result<std::vector<std::string>> entries(int live) {
 
 // Others may have opened it up since; what lies in it answers to its owner alone.
 Status close_to_others(int directory) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(directory, &st) == 0 && (st.st_mode & 077) == 0) return {};
   if (::fchmod(directory, 0700) != 0) return fail_errno(errno, kStep, "its directory could not be closed to others");
   return {};

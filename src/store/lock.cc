@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kStep = "lock of the run";
 
 struct flock range_of(Lock::Part part, short type) {
-  struct flock out {};
+  struct flock out{};
   out.l_type = type;
   out.l_whence = SEEK_SET;
   out.l_start = part == Lock::Part::kUse ? 1 : 0;
@@ -36,7 +36,7 @@ Result<Lock> Lock::open(int directory, Missing missing, const char* name) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kSystem;
     return std::unexpected(Error{code, kStep, errno, "could not be opened", {}});
   }
-  struct stat st {};
+  struct stat st{};
   if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kRefused, kStep, "it is not a regular file", "`cloche gc` removes the run");
   }

@@ -29,7 +29,7 @@ std::unexpected<Error> unusable(int error, const std::string& path, const char* 
 }
 
 Status judge(int directory, const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(directory, &st) != 0) return unusable(errno, path, "could not be inspected");
   if (st.st_uid == ::geteuid() && (st.st_mode & 022) == 0) return {};
   return fail(ErrorCode::kRefused, kStep, shown_text(path) + " is not this user's own, or others may write to it",
@@ -60,7 +60,7 @@ Result<Fd> make_in_state(const Fd& state, const Place& place, const char* name) 
 Status make_missing(const Place& place) {
   std::vector<std::string> missing;
   std::string path = place.directory;
-  struct stat st {};
+  struct stat st{};
   while (::stat(path.c_str(), &st) != 0) {
     if (errno != ENOENT) return unusable(errno, path, "could not be inspected");
     missing.push_back(path);

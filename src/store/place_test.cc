@@ -29,7 +29,7 @@ TEST_F(PlaceTest, MakesWhatIsMissingForItsUserAlone) {
   place_ = {top_ + "/x/y/cloche", Place::Chosen::kByDefault};
   ASSERT_TRUE(make_runs(place_));
   for (const char* path : {"/x", "/x/y", "/x/y/cloche", "/x/y/cloche/runs"}) {
-    struct stat st {};
+    struct stat st{};
     ASSERT_EQ(::stat((top_ + path).c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0700) << path;
   }

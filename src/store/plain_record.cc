@@ -22,7 +22,7 @@ Result<Fd> enter_book(int state, const std::string& id) {
   if (!book.valid()) return fail_errno(errno, kStep, "the book of runs could not be opened");
   CLOCHE_TRY_ASSIGN(const BookLock lock, lock_life(book.get(), id));
   if (lock == BookLock::kBusy) return Fd();
-  struct stat st {};
+  struct stat st{};
   if (::fstat(book.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kRefused, kStep, "the book of runs is not a regular file");
   }

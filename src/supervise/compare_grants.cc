@@ -14,8 +14,8 @@ Status compare_grants(pid_t guest, const std::vector<std::string>& paths, const 
   CLOCHE_TRY_ASSIGN(const Fd root, sys::open_file("/proc/" + std::to_string(guest) + "/root", O_PATH | O_DIRECTORY));
   for (std::size_t i = 0; i < checked.size(); ++i) {
     CLOCHE_TRY_ASSIGN(const Fd shown, sys::open_without_symlinks(paths[i].substr(1), root.get()));
-    struct stat before {};
-    struct stat now {};
+    struct stat before{};
+    struct stat now{};
     if (::fstat(checked[i].get(), &before) != 0 || ::fstat(shown.get(), &now) != 0)
       return fail_errno(errno, "grant " + paths[i], "could not be compared with what the cell shows");
     if (before.st_dev != now.st_dev || before.st_ino != now.st_ino) {

@@ -56,7 +56,7 @@ Result<GatewayReading> read_gateway(pid_t pid) {
     if (!theirs.empty() && theirs != link_of(std::string("/proc/self/ns/") + name))
       out.namespaces.emplace(name, theirs);
   }
-  struct stat st {};
+  struct stat st{};
   if (::stat((proc + "/environ").c_str(), &st) != 0) return fail_errno(errno, "gateway", "could not be looked at");
   out.file_owner = st.st_uid;
   return out;

@@ -166,7 +166,7 @@ bool is_kept_by_mount(pid_t pid, int descriptor, Act act) {
 
 std::uint64_t OpenFiles::of(pid_t pid) {
   const auto count = [this] {
-    struct stat st {};
+    struct stat st{};
     return directory_.valid() && ::fstat(directory_.get(), &st) == 0 && st.st_size > 0
                ? static_cast<std::uint64_t>(st.st_size)
                : 0;
@@ -209,7 +209,7 @@ Seen look(const Fd& root, const std::string& path, Patience patience, Links link
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
   }
-  struct stat st {};
+  struct stat st{};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   std::string real = straight ? path : read_link(fmt::format("/proc/self/fd/{}", found.get()));
   return {observe::Presence::kThere, std::move(real), directory};

@@ -22,7 +22,7 @@ TEST(GuestView, X4_AMountKeepsFromWhatItsFlagsSay) {
   int seen = 0;
   for (const MountReading& mount : parse_mountinfo(read_start("/proc/self/mountinfo", std::size_t{256} << 10))) {
     const Fd fd(kLocal.contains(mount.type) ? ::open(mount.point.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1);
-    struct statvfs flags {};
+    struct statvfs flags{};
     if (!fd.valid() || ::fstatvfs(fd.get(), &flags) != 0) continue;
     EXPECT_EQ(keeps(fd, Act::kMap), (flags.f_flag & ST_NOEXEC) != 0) << mount.point;
     EXPECT_EQ(keeps(fd, Act::kMark), (flags.f_flag & ST_RDONLY) != 0) << mount.point;

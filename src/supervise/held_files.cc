@@ -111,13 +111,13 @@ TreeMeter::Progress HeldFiles::advance(Clock::time_point until, const std::set<d
 
 void HeldFiles::look(const char* name, const std::set<dev_t>& devices) {
   // Through the kernel's own link, which leads to the very file.
-  struct stat st {};
+  struct stat st{};
   if (name[0] == '.' || ::fstatat(folder_.get(), name, &st, 0) != 0) return;
   if (!S_ISREG(st.st_mode) || st.st_nlink != 0 || !seen_.emplace(st.st_dev, st.st_ino).second) return;
   if (!devices.contains(st.st_dev)) {
     // What has no disk behind it is bounded by other limits: memory files, and the scratch.
     const Fd file(::openat(folder_.get(), name, O_PATH | O_CLOEXEC));
-    struct statfs fs {};
+    struct statfs fs{};
     if (!file.valid() || ::fstatfs(file.get(), &fs) != 0 || fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)
       return;
   }

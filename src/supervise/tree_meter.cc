@@ -37,7 +37,7 @@ Result<TreeMeter> TreeMeter::open(const std::vector<std::string>& paths) {
   TreeMeter out;
   for (const std::string& path : paths) {
     CLOCHE_TRY_ASSIGN(Fd root, sys::open_without_symlinks(path));
-    struct stat st {};
+    struct stat st{};
     if (::fstat(root.get(), &st) != 0) return fail_errno(errno, "watch " + path, "it cannot be inspected");
     if (!out.root_identities_.emplace(st.st_dev, st.st_ino).second) continue;
     out.roots_.push_back(std::move(root));
@@ -78,7 +78,7 @@ TreeMeter::Progress TreeMeter::advance(Clock::time_point until) {
 bool TreeMeter::begin_root() {
   if (next_root_ >= roots_.size()) return false;
   const std::size_t root = next_root_++;
-  struct stat st {};
+  struct stat st{};
   if (::fstat(roots_[root].get(), &st) != 0) return true;
   devices_.insert(st.st_dev);
   count(st);
@@ -101,7 +101,7 @@ bool TreeMeter::refill(Level& level) {
 }
 
 void TreeMeter::visit(const char* name) {
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(levels_.back().folder.get(), name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) {
     // Gone meanwhile takes no room; what may not be looked at might.
     if (errno == EACCES) give_up(name);

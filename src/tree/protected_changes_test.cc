@@ -34,10 +34,9 @@ void repository(const TempTree& tree, const std::string& name) {
 
 TEST(ProtectedChanges, ARepositoryOfAnyNameIsProtectedAsAWhole) {
   const TempTree tree;
-  EXPECT_EQ(protected_of(tree.fd(),
-                         {folder("bare"), named("bare/HEAD"), named("bare/config"), named("bare/description"),
-                          folder("bare/hooks"), named("bare/hooks/a/b"), folder("bare/objects"), folder("bare/refs"),
-                          named("bare/refs/main"), named("x")}),
+  EXPECT_EQ(protected_of(tree.fd(), {folder("bare"), named("bare/HEAD"), named("bare/config"),
+                                     named("bare/description"), folder("bare/hooks"), named("bare/hooks/a/b"),
+                                     folder("bare/objects"), folder("bare/refs"), named("bare/refs/main"), named("x")}),
             (Paths{"bare/HEAD", "bare/config", "bare/hooks", "bare/hooks/a/b", "bare/objects", "bare/refs",
                    "bare/refs/main"}));
   // The tree itself, and without anybody who names the directories.
@@ -100,8 +99,8 @@ TEST(ProtectedChanges, LinksOnTheHostCountAsWhatTheyLeadTo) {
 
 TEST(ProtectedChanges, ACommonDirStandsForTheOtherTwo) {
   const TempTree tree;
-  EXPECT_EQ(protected_of(tree.fd(), {named("w/HEAD"), named("w/commondir"), named("w/config.worktree"),
-                                     named("other/config")}),
+  EXPECT_EQ(protected_of(tree.fd(),
+                         {named("w/HEAD"), named("w/commondir"), named("w/config.worktree"), named("other/config")}),
             (Paths{"w/HEAD", "w/commondir", "w/config.worktree"}));
 }
 

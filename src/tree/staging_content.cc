@@ -39,7 +39,7 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
 
 // Copies what the state says and not a byte more: the source may be growing.
 Status copy_file(int from, int to, const FileState& state, const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::fstat(from, &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kInvalidInput, "stage " + printable(path), "the content is not a regular file");
   }
@@ -95,8 +95,8 @@ Status give_to(const Owner& owner, int folder, const std::string& name, const st
 // What the old file lent to whoever runs it, for the new content. Both must be regular files, and of one owner.
 Status add_privileges(int from, int to, const Change& change, mode_t& mode) {
   constexpr mode_t kSetId = 06000;
-  struct stat old {};
-  struct stat made {};
+  struct stat old{};
+  struct stat made{};
   if (::fstat(from, &old) != 0 || ::fstat(to, &made) != 0) return cannot_stage(change.path, "could not be inspected");
   if (!S_ISREG(old.st_mode) || old.st_uid != made.st_uid || old.st_gid != made.st_gid) return {};
   mode |= old.st_mode & kSetId;
@@ -104,7 +104,7 @@ Status add_privileges(int from, int to, const Change& change, mode_t& mode) {
 }
 
 Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
     return cannot_stage(path, "could not be inspected");
   return Thing{kind_of(st), mode, identity_of(st)};

@@ -1,5 +1,5 @@
-// The table of mounts, by which the engine decides where on the host a guest's names may be looked for. The first line of
-// the input is such a name. Nothing is looked for here.
+// The table of mounts, by which the engine decides where on the host a guest's names may be looked for. The first line
+// of the input is such a name. Nothing is looked for here.
 #include <cstddef>
 #include <cstdint>
 #include <string>

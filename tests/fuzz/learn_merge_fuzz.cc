@@ -1,5 +1,6 @@
-// `cloche learn --merge` edits a policy that somebody wrote, by names that a guest chose. The first line of the input is
-// such a name, the rest the policy. What comes of it is a policy that means what was asked for, or it is not written.
+// `cloche learn --merge` edits a policy that somebody wrote, by names that a guest chose. The first line of the input
+// is such a name, the rest the policy. What comes of it is a policy that means what was asked for, or it is not
+// written.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = input.substr(end + 1);
   const auto before = cloche::parse_policy(text, "fuzz.toml");
   if (!before) return 0;
-  for (const Kind kind : {Kind::kRead, Kind::kExec, Kind::kChange, Kind::kEnv, Kind::kHost, Kind::kSocket, Kind::kCwd}) {
+  for (const Kind kind :
+       {Kind::kRead, Kind::kExec, Kind::kChange, Kind::kEnv, Kind::kHost, Kind::kSocket, Kind::kCwd}) {
     const std::vector<Item> items{{kind, name, name, name}};
     if (!cloche::learn::ungrantable(items[0]).empty()) continue;
     const cloche::Policy after = cloche::learn::compose(*before, items, cloche::learn::Changes::kProposed);

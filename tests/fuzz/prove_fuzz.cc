@@ -1,5 +1,5 @@
-// Headers of attack programs, manifests and command lines. Beyond not crashing: what is a manifest reads back as itself,
-// and words that were split hold no character that a shell would have acted on outside of quotes.
+// Headers of attack programs, manifests and command lines. Beyond not crashing: what is a manifest reads back as
+// itself, and words that were split hold no character that a shell would have acted on outside of quotes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
