@@ -119,9 +119,13 @@ Result<Fd> listen_in(const Fd& directory) {
   CLOCHE_TRY_ASSIGN(Fd socket, make_socket());
   const sockaddr_un address = address_in(directory);
   constexpr int kWaiting = 64;
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::fchmodat(directory.get(), kSocketName, 0600, 0) != 0 || ::listen(socket.get(), kWaiting) != 0) {
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return fail_errno(errno, "keeper", "could not listen");
+  }
+  if (::fchmodat(directory.get(), kSocketName, 0600, 0) != 0 || ::listen(socket.get(), kWaiting) != 0) {
+    const int error = errno;
+    ::unlinkat(directory.get(), kSocketName, 0);
+    return fail_errno(error, "keeper", "could not listen");
   }
   return socket;
 }
