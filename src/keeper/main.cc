@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -48,6 +49,23 @@ Result<Fd> stop_signals() {
   return Fd(fd);
 }
 
+// The socket's name goes with whoever listens.
+struct Named {
+  const Fd& directory;
+  explicit Named(const Fd& where) : directory(where) {}
+  ~Named() { ::unlinkat(directory.get(), kSocketName, 0); }
+  Named(const Named&) = delete;
+  Named& operator=(const Named&) = delete;
+};
+
+bool say_ready() {
+  ssize_t n;
+  do {
+    n = ::write(STDOUT_FILENO, "ready\n", 6);
+  } while (n < 0 && errno == EINTR);
+  return n > 0;
+}
+
 Status listen(std::span<char*> words) {
   const auto blank = number(words[1]);
   const auto parked = number(words[2]);
@@ -57,19 +75,18 @@ Status listen(std::span<char*> words) {
   CLOCHE_TRY_ASSIGN(const Fd directory, open_directory(words[0], true));
   CLOCHE_TRY_ASSIGN(auto server, Server::make(probe_fast(), {{*blank, *parked}, std::chrono::seconds(*idle)}));
   CLOCHE_TRY_ASSIGN(Fd socket, listen_in(directory));
+  const Named named{directory};
   CLOCHE_TRY(server->listen_on(std::move(socket)));
   CLOCHE_TRY(server->stop_on(stop.get()));
   // Whoever started us waits for the end of this pipe; from here on we belong to nobody's session.
-  (void)!::write(STDOUT_FILENO, "ready\n", 6);
+  if (!say_ready()) return fail_errno(errno, "keeper", "it could not say that it is ready");
   ::setsid();
   (void)!::chdir("/");
   const auto null = sys::open_file("/dev/null", O_RDWR);
   if (null) {
     for (int fd = 0; fd < 3; ++fd) ::dup2(null->get(), fd);
   }
-  Status served = server->run();
-  ::unlinkat(directory.get(), kSocketName, 0);
-  return served;
+  return server->run();
 }
 
 Status serve(std::span<char*> words) {
