@@ -24,7 +24,7 @@ WARM = {KEEPER: 0, PARKED: 2}
 WITH_KEEPER = """
 place=$1 warm=$2 report=$3; shift 3
 "$place/keeper-start" keeper start --blank 1 --parked 1 >/dev/null
-while [ "$warm" -gt 0 ]; do warm=$((warm - 1)); "$place/warm" "$@" >/dev/null; done
+while [ "$warm" -gt 0 ]; do warm=$((warm - 1)); "$place/warm" "$@" >/dev/null 2>&1; done
 rm -f "$report"
 sleep 0.2
 "$place/cloche" "$@"
