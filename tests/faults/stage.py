@@ -20,19 +20,23 @@ FAILED, REFUSED, USAGE = 125, 126, 2
 
 # A keeper beside: started, given time to prepare cells, stopped; before the run so many that make the policy a known one.
 KEEPER, PARKED = "KEEPER", "PARKED"
-WARM = {KEEPER: 0, PARKED: 2}
+WARM = {KEEPER: (0, "blank"), PARKED: (2, "parked")}
 WITH_KEEPER = """
-place=$1 warm=$2 report=$3; shift 3
+place=$1 warm=$2 kind=$3 report=$4; shift 4
 "$place/keeper-start" keeper start --blank 1 --parked 1 >/dev/null
 while [ "$warm" -gt 0 ]; do warm=$((warm - 1)); "$place/warm" "$@" >/dev/null 2>&1; done
 rm -f "$report"
-sleep 0.2
+tries=20
+while [ "$tries" -gt 0 ] && told=$("$place/wait" keeper status --json 2>/dev/null); do
+  case $told in *"\\"$kind\\": 1"*) break ;; esac
+  tries=$((tries - 1)); sleep 0.05
+done
 "$place/cloche" "$@"
 code=$?
 "$place/keeper-stop" keeper stop >/dev/null 2>&1
 exit $code
 """
-NOT_THE_LAUNCH = ("inject", "sh", "sleep", "rm", "warm", "keeper-stop")  # by the names of their programs
+NOT_THE_LAUNCH = ("inject", "sh", "sleep", "rm", "warm", "wait", "keeper-stop")  # by the names of their programs
 
 PTS = "terminals of its own on /dev/pts"  # how a failure names the step that --tty adds
 
@@ -176,7 +180,8 @@ def normal(text):
 class Stage:
     def __init__(self, name, words, tree):
         self.name, self.words = name, [word.replace("TREE", tree) for word in words if word not in WARM]
-        self.warm = next((WARM[word] for word in words if word in WARM), None)  # runs before; None: without a keeper
+        # Runs before it, and the kind of cell that it is to get; None: without a keeper.
+        self.warm, self.kind = next((WARM[word] for word in words if word in WARM), (None, None))
         self.folder = tree
         self.state = os.path.join(HOME, "state")
         self.report = os.path.join(tree, "report.json")
@@ -200,11 +205,12 @@ class Stage:
     def under_injector(self):
         if self.warm is None:
             return self.command()
-        for name in ("cloche", "keeper-start", "warm", "keeper-stop"):
+        for name in ("cloche", "keeper-start", "warm", "wait", "keeper-stop"):
             if not os.path.lexists(f"{HOME}/programs/{name}"):
                 os.makedirs(f"{HOME}/programs", exist_ok=True)
                 os.symlink(CLOCHE, f"{HOME}/programs/{name}")
-        return ["/bin/sh", "-c", WITH_KEEPER, "sh", f"{HOME}/programs", str(self.warm), self.report, *self.command()[1:]]
+        return ["/bin/sh", "-c", WITH_KEEPER, "sh", f"{HOME}/programs", str(self.warm), self.kind, self.report,
+                *self.command()[1:]]
 
     def plan(self):
         words = [word for word in self.command() if word not in ("--report", self.report, "--tty")]
