@@ -52,7 +52,7 @@ BY_DESIGN = (
     # A container that hides or forbids /proc/sys has the host's counters (StepKind::kSysctl).
     (("init:open:", "init:write:", "plain-init:open:", "plain-init:write:"), ("ENOENT", "EACCES", "EPERM"), "try inotify"),
     # A file that is gone or closed to the user when the workspace is copied is not in the copy.
-    (("init:openat:",), ("ENOENT", "EACCES"), ("try read /var/tmp/", "try write /var/tmp/")),
+    (("init:openat:", "plain-init:openat:"), ("ENOENT", "EACCES"), ("try read /var/tmp/", "try write /var/tmp/")),
     # A rule for a path that may be missing.
     (("guest:openat2:",), ("ENOENT",), "try read /etc/"),
     # Mounted if it exists.
