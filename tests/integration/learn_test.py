@@ -132,6 +132,13 @@ class Learn(LearnCase):
         self.assertIn("does not write the same twice", done.stderr)
         self.assertIn("data/one", text)
 
+    def test_X5_words_that_were_the_same_by_chance_are_not_trusted(self):
+        # Begun with a second, the first runs say the same, and later ones do not.
+        time.sleep(1 - time.time() % 1)
+        policy, text, _ = self.learnt("--", "sh", "-c", "date +%s && sleep 0.3 && cat data/one")
+        grants = [line for line, _ in without_each_grant(text)]
+        self.assertEqual(grants, [f'cwd = "{self.project}"', f'"{self.project}/data/one",'], text)
+
     def test_X5_a_secret_that_is_named_is_granted(self):
         secret = self.path("home/.ssh/id_rsa")
         _, text, _ = self.learnt("--read", secret, "--", "cat", secret)
