@@ -264,9 +264,25 @@ void LearnSession::tighten() {
   }
 }
 
+// Whoever names a limit knows of a run that takes that much.
+void LearnSession::raise_to_what_was_said(Limits& limits) const {
+  const auto raise = [&](std::string_view flag, auto member) {
+    const bool said = args_.parsed.has(flag) || base_.limits.*member != parent_.limits.*member;
+    if (said) limits.*member = std::max(limits.*member, base_.limits.*member);
+  };
+  raise("--wall", &Limits::wall);
+  raise("--cpu-time", &Limits::cpu_time);
+  raise("--memory", &Limits::memory);
+  raise("--pids", &Limits::pids);
+  raise("--disk", &Limits::disk);
+  raise("--inodes", &Limits::inodes);
+  raise({}, &Limits::output);
+}
+
 Status LearnSession::settle_limits() {
   constexpr int kMostDoublings = 4;
   limits_ = options_.widens ? learn::raised_limits(used_, base_.limits) : learn::limits_for(used_, base_.limits);
+  raise_to_what_was_said(limits_);
   for (int round = 0; round < kMostDoublings; ++round) {
     Policy policy = widened(items_);
     policy.limits = limits_;

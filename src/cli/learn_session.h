@@ -48,6 +48,7 @@ class LearnSession {
   void tighten();
   bool does_with(const std::vector<learn::Item>& items);
   bool may_try() const;
+  void raise_to_what_was_said(Limits& limits) const;
   Status settle_limits();
   void list_hosts(const Policy& of_run);
   bool adds_loopback(std::vector<learn::Item>& always);

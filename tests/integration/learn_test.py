@@ -18,6 +18,14 @@ server.accept()[0].sendall(b"hi")
 print(client.recv(2))
 """
 
+THREADS = """
+import threading, time
+threads = [threading.Thread(target=time.sleep, args=(0.1,)) for _ in range(20)]
+for one in threads: one.start()
+for one in threads: one.join()
+print(open("data/one").read())
+"""
+
 
 class Learn(LearnCase):
     def learnt(self, *words):
@@ -220,6 +228,16 @@ class Learn(LearnCase):
             learnt = f"\n{word} = " in text
             self.assertNotEqual(learnt, f"limits.{word}" in text, text)
             self.assertNotEqual(learnt, f"limits.{word}" in done.stderr, done.stderr)
+
+    def test_X5_threads_take_no_more_than_what_a_flag_or_the_base_says(self):
+        # Stacks and heaps of threads are address space, which without cgroups is what limits.memory bounds.
+        self.path("project/threads.py", THREADS)
+        for flags in ([], ["--memory", "4G"]):
+            with self.subTest(flags=flags):
+                policy, text, _ = self.learnt(*flags, "--", "python3", "threads.py")
+                ran = self.run_with(policy, "python3", "threads.py")
+                self.assertEqual(ran.stdout, "data/one\n\n", ran.stderr + text)
+                self.assertEqual('memory = "4G"' in text, bool(flags), text)
 
     def test_X5_a_command_that_talks_to_itself_gets_a_loopback(self):
         self.path("project/talk.py", TALK_TO_ITSELF)
