@@ -265,9 +265,10 @@ Error LearnSession::failure_of(const LearnTry& tried) const {
   }
   std::string how =
       outcome.kind == OutcomeKind::kExited ? fmt::format("it ended with exit code {}", outcome.code) : outcome.message;
-  return {ErrorCode::kInvalidInput, kStep, 0, "the command failed: " + how,
-          "a policy is learnt from a run that succeeds; --any-exit takes this one, --allow-net, --socket and --read "
-          "give it more"};
+  return {
+      ErrorCode::kInvalidInput, kStep, 0, "the command failed: " + how,
+      "a policy is learnt from a run that succeeds; --any-exit takes this one, --read, --workspace, --allow-net and "
+      "--socket give it more"};
 }
 
 }  // namespace cloche::cli

@@ -1,8 +1,10 @@
 """`cloche learn`: the smallest policy that lets a command succeed (X5)."""
 import json
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -94,6 +96,19 @@ class Learn(LearnCase):
         _, text, _ = self.learnt("--", "sh", "-c", f"mkdir -p {deep} && echo x > {deep}/new")
         self.assertIn(f'path = [\n  "{self.project}/out",\n]', text)
 
+    def test_X5_what_is_written_elsewhere_is_found(self):
+        # Below /tmp and /var/tmp, which are not where the command stands.
+        for folder in (self.path("other/sub"), tempfile.mkdtemp(prefix="cloche-case-", dir="/var/tmp")):
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+            os.makedirs(folder, exist_ok=True)
+            with self.subTest(folder=folder):
+                _, text, _ = self.learnt("--", "sh", "-c", f"echo x >> {folder}/log")
+                self.assertIn(f'path = [\n  "{folder}",\n]', text)
+                self.assertEqual(os.listdir(folder), [])
+        old = self.path("other/old", "old\n")
+        _, text, _ = self.learnt("--", "python3", "-c", f"open('{old}', 'r+').write('new')")
+        self.assertIn(f'path = [\n  "{self.path("other")}",\n]', text)
+
     def test_X5_what_is_written_where_it_stands_is_proposed_afterwards(self):
         self.path("project/old", "old\n")
         for code, kinds in (("echo x > out.txt", "added"), ("echo x >> old", "modified"), ("rm old", "deleted"),
@@ -157,6 +172,7 @@ class Learn(LearnCase):
         done = self.learn("--output", policy, "--", "sh", "-c", "echo why >&2; exit 7")
         self.assertEqual((done.returncode, os.path.exists(policy)), (1, False))
         self.assertIn("exit code 7", done.stderr)
+        self.assertIn("--workspace", done.stderr)
         self.assertNotIn("again", done.stderr)  # there was nothing more to give
         self.assertIn("why", done.stderr)
         _, text, _ = self.learnt("--any-exit", "--", "sh", "-c", "cat data/one; exit 7")
