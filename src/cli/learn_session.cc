@@ -64,6 +64,18 @@ bool LearnSession::adds_loopback(std::vector<Item>& always) {
   return add_new(always, {{Kind::kLoopback, "true"}}) != 0;
 }
 
+// Nobody sees a guest that never began ask for its program. A name without a path is searched for as any run does.
+std::vector<Item> LearnSession::program_out_of_view(const Policy& of_run) {
+  if (!args_.parsed.dashes || !args_.parsed.operands.front().contains('/')) return {};
+  observe::Sighting asked;
+  asked.use = filter::Use::kExecute;
+  asked.what = observe::absolute(current_directory(), args_.parsed.operands.front());
+  asked.presence = observe::Presence::kMissing;
+  Collected found = learn::collect({asked}, setting(of_run, Hidden::kGrant), learn_host());
+  want(found.wanted);
+  return not_given(std::move(found.items), of_run);
+}
+
 Status LearnSession::observe() {
   std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), secrets_));
   tell_of_secrets();
@@ -94,6 +106,7 @@ Status LearnSession::observe() {
                    : "it failed; again with what it wanted");
     LearnTry tried = runs_.run(with_way_out(widened(all)), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
+    if (never_began(tried.report) && add_new(more, program_out_of_view(tried.policy)) != 0) continue;
     if (never_began(tried.report) && !given.empty()) {
       say("it could not start with all of that in view (" + tried.report.outcome.message + "); with less");
       given.clear();

@@ -44,6 +44,7 @@ class LearnSession {
  private:
   Status prepare();
   Status observe();
+  std::vector<learn::Item> program_out_of_view(const Policy& of_run);
   Status check_and_widen();
   void tighten();
   bool does_with(const std::vector<learn::Item>& items);

@@ -144,6 +144,15 @@ class Learn(LearnCase):
         _, text, _ = self.learnt("--", "cat", "/etc/debian_version")
         self.assertIn('read = [\n  "/etc/debian_version",\n]', text)
 
+    def test_X5_a_program_that_is_not_in_view_is_found_by_its_path(self):
+        for name in (self.path("tools/helper"), "../tools/helper"):
+            with self.subTest(name=name):
+                policy, text, _ = self.learnt("--", name)
+                self.assertIn(f'exec = [\n  "{self.path("tools/helper")}",\n]', text)
+                self.assertEqual(self.run_with(policy, name).stdout, "helper\n", text)
+        for name in (self.path("tools/none"), self.path("tools/other"), self.path("tools")):
+            self.assertEqual(self.learn("--", name).returncode, 126, name)
+
     def test_X5_what_it_wrote_and_executes_takes_a_word(self):
         _, text, _ = self.learnt("--", "sh", "-c", "cp /bin/true out/t && out/t")
         self.assertIn("exec_writable = true", text)
