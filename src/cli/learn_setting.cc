@@ -53,6 +53,18 @@ std::string how_it_ended(const Outcome& outcome) {
                      name == nullptr ? "" : fmt::format(" (SIG{})", name));
 }
 
+// Names only: the values are what is kept.
+std::string withheld_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
+    out += (out.empty() ? "" : ", ") + learn::harmless(names[i]);
+  }
+  if (names.size() > kMost) out += fmt::format(" and {} more", names.size() - kMost);
+  if (out.empty()) return out;
+  return fmt::format("; withheld as secret-like: {} (--pass NAME gives one, and none that no --pass names)", out);
+}
+
 // The option for more of what it had too little of.
 std::string_view limit_flag(OutcomeKind kind) {
   switch (kind) {
@@ -294,7 +306,8 @@ std::string LearnSession::hint_for(const Outcome& outcome) const {
   if (outcome.kind == OutcomeKind::kExited && !options_.any_exit) out += "--any-exit takes this one, ";
   if (outcome.kind != OutcomeKind::kExited && options_.any_exit)
     out += "--any-exit takes only one that ends by itself, ";
-  return out + "--read, --workspace, --allow-net and --socket give it more";
+  out += "--read, --workspace, --allow-net and --socket give it more";
+  return out + withheld_text(withheld(env_, base_.env));
 }
 
 Error LearnSession::failure_of(const LearnTry& tried) const {

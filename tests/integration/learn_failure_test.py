@@ -20,3 +20,14 @@ class LearnFailure(LearnCase):
         told = self.failed("--wall", "500ms", "--", "sleep", "9")
         self.assertIn("--wall gives it more", told)
         self.assertNotIn("--any-exit", told)
+
+    def test_X5_variables_that_were_withheld_are_named(self):
+        env = {**self.env, "FOO_TOKEN": "CANARY-FOO"}
+        command = ("--", "sh", "-c", 'test -n "$FOO_TOKEN"')
+        told = self.failed(*command, env=env)
+        self.assertIn("withheld as secret-like: API_TOKEN, FOO_TOKEN (--pass", told)
+        self.assertNotIn("CANARY", told)
+        self.assertIn("secret-like: FOO_TOKEN (", self.failed("--pass", "API_TOKEN", *command, env=env))
+        self.assertNotIn("FOO_TOKEN", self.failed("--env", "FOO_TOKEN=", *command, env=env))
+        done = self.learn("--pass", "FOO_TOKEN", *command, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
