@@ -281,10 +281,15 @@ class Learn(LearnCase):
     def test_words_that_are_wrong(self):
         there = self.path("there.toml", "mine")
         for words in (["--output", there, "--", "true"], ["--merge", there, "--output", "x", "--", "true"],
-                      ["--tries", "many", "--", "true"], ["--tries", "", "--", "true"], []):
+                      ["--tries", "many", "--", "true"], ["--tries", "", "--", "true"], [],
+                      ["--yes", "--", "true"], ["--yes", "--output", "x", "--", "true"],
+                      ["--force", "--", "true"], ["--force", "--merge", there, "--", "true"]):
             with self.subTest(words=words):
                 done = self.learn(*words)
                 self.assertEqual(done.returncode, 2, done.stderr)
+        done = self.learn("--output", self.path("none/x"), "--", "true")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--output: ", done.stderr)
         with open(there, encoding="utf-8") as file:
             self.assertEqual(file.read(), "mine")
 
