@@ -75,9 +75,15 @@ Result<std::size_t> read_tries(const std::string& text) {
   return out;
 }
 
-Result<LearnOptions> read_options(const RunArgs& args) {
-  const Parsed& p = args.parsed;
-  LearnOptions out;
+// What has no meaning without another option is a mistake, and what was meant by it would not be done.
+Status check_words(const Parsed& p) {
+  if (p.has("--yes") && !p.has("--merge")) {
+    return usage("--yes", "there is nothing to ask without --merge",
+                 "leave it out, or widen a policy with --merge FILE");
+  }
+  if (p.has("--force") && !p.has("--output")) {
+    return usage("--force", "there is no file to replace without --output", "leave it out, or name one: --output FILE");
+  }
   if (p.has("--merge") && (p.has("--policy") || p.has("--preset") || p.has("--output") || p.has("--json"))) {
     return usage("--merge", "the file that is widened is where it starts from and what it writes",
                  "leave out --policy, --preset, --output and --json");
@@ -90,6 +96,13 @@ Result<LearnOptions> read_options(const RunArgs& args) {
   if (p.has("--output") && !p.has("--force") && ::access(p.value("--output").c_str(), F_OK) == 0) {
     return usage("--output", shown_text(p.value("--output")) + " exists", "--force replaces it; --merge widens it");
   }
+  return {};
+}
+
+Result<LearnOptions> read_options(const RunArgs& args) {
+  const Parsed& p = args.parsed;
+  CLOCHE_TRY(check_words(p));
+  LearnOptions out;
   if (p.has("--tries")) {
     CLOCHE_TRY_ASSIGN(out.tries, read_tries(p.value("--tries")));
   }
@@ -127,8 +140,9 @@ int learn_command(Words words) {
   const auto options = read_options(*args);
   if (!options) return usage_error(options.error(), "learn");
   std::optional<ReportFile> file;
-  if (const std::string path = args->parsed.value(options->widens ? "--merge" : "--output"); !path.empty()) {
-    auto prepared = ReportFile::prepare(path);
+  const char* const place = options->widens ? "--merge" : "--output";
+  if (const std::string path = args->parsed.value(place); !path.empty()) {
+    auto prepared = ReportFile::prepare(path, place);
     if (!prepared) return usage_error(prepared.error(), "learn");
     file = std::move(*prepared);
   }

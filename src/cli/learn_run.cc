@@ -2,6 +2,8 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
+
 #include "cli/learn_changes.h"
 #include "cli/learn_view.h"
 #include "engine/engine.h"
@@ -15,6 +17,12 @@ void measure(int scratch, learn::Used& used) {
   if (::fstatvfs(scratch, &st) != 0) return;
   used.disk = {(st.f_blocks - st.f_bfree) * st.f_frsize};
   used.inodes = st.f_files - st.f_ffree;
+}
+
+// A cgroup holds to what is in use, and counts it.
+bool memory_by_process(const Report& report) {
+  const auto line = std::ranges::find(report.receipt, Guarantee::kMemory, &ReceiptLine::guarantee);
+  return line != report.receipt.end() && line->standing != Standing::kHeld;
 }
 
 }  // namespace
@@ -50,6 +58,7 @@ LearnTry LearnRuns::run(Policy policy, Observe observe) {
                              out.changed = changes_of(plan, left, cancel_.get());
                            });
   out.used.usage = out.report.usage;
+  out.used.memory_by_process = memory_by_process(out.report);
   cancelled_ = cancelled_ || out.report.outcome.kind == OutcomeKind::kCancelled;
   return out;
 }

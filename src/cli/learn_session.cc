@@ -64,6 +64,18 @@ bool LearnSession::adds_loopback(std::vector<Item>& always) {
   return add_new(always, {{Kind::kLoopback, "true"}}) != 0;
 }
 
+// Nobody sees a guest that never began ask for its program. A name without a path is searched for as any run does.
+std::vector<Item> LearnSession::program_out_of_view(const Policy& of_run) {
+  if (!args_.parsed.dashes || !args_.parsed.operands.front().contains('/')) return {};
+  observe::Sighting asked;
+  asked.use = filter::Use::kExecute;
+  asked.what = observe::absolute(current_directory(), args_.parsed.operands.front());
+  asked.presence = observe::Presence::kMissing;
+  Collected found = learn::collect({asked}, setting(of_run, Hidden::kGrant), learn_host());
+  want(found.wanted);
+  return not_given(std::move(found.items), of_run);
+}
+
 Status LearnSession::observe() {
   std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), secrets_));
   tell_of_secrets();
@@ -94,6 +106,7 @@ Status LearnSession::observe() {
                    : "it failed; again with what it wanted");
     LearnTry tried = runs_.run(with_way_out(widened(all)), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
+    if (never_began(tried.report) && add_new(more, program_out_of_view(tried.policy)) != 0) continue;
     if (never_began(tried.report) && !given.empty()) {
       say("it could not start with all of that in view (" + tried.report.outcome.message + "); with less");
       given.clear();
@@ -149,6 +162,20 @@ bool LearnSession::succeeded(const LearnTry& tried) const {
   return says_the_same(tried) && must_.met_by(tried.changed);
 }
 
+// Words that were the same twice may have been so by chance, as the time of day is within a second. So where a run
+// differs in nothing else, what is known to suffice runs once more.
+bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& sufficient) {
+  const auto ended_alike = [this](const LearnTry& run) {
+    return run.report.outcome.kind == OutcomeKind::kExited && run.report.outcome.code == model_->report.outcome.code;
+  };
+  if (says_the_same(tried) || !ended_alike(tried)) return false;
+  const LearnTry again = runs_.run(sufficient, Observe::kOff);
+  if (runs_.cancelled() || !ended_alike(again) || again.out == model_->out) return false;
+  steady_ = false;
+  say("it does not write the same twice: only its exit code is compared");
+  return true;
+}
+
 // Left out, these would show in nothing but what is changed in the end.
 bool LearnSession::is_settled(const Item& item) const {
   const bool about_changes = item.kind == Kind::kChange || item.kind == Kind::kCwd;
@@ -186,7 +213,6 @@ std::vector<Item> LearnSession::starting_place() const {
 
 Status LearnSession::check_and_widen() {
   bool looked = false;
-  bool repeated = false;
   for (int round = 0; round < kMostRounds; ++round) {
     say(fmt::format("checking the {} grants that it seems to need", items_.size()));
     const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
@@ -196,15 +222,7 @@ Status LearnSession::check_and_widen() {
       must_.agree_with(tried.changed);
       return {};
     }
-    const bool only_words = !says_the_same(tried) && tried.report.outcome.kind == OutcomeKind::kExited &&
-                            tried.report.outcome.code == model_->report.outcome.code;
-    if (only_words && !repeated) {
-      repeated = true;
-      const LearnTry again = runs_.run(model_->policy, Observe::kAll);
-      steady_ = again.out == model_->out;
-      if (!steady_) say("it does not write the same twice: only its exit code is compared");
-      if (!steady_) continue;
-    }
+    if (differs_by_itself(tried, model_->policy)) continue;
     std::size_t added = 0;
     if (!looked) {
       looked = true;
@@ -229,30 +247,55 @@ Status LearnSession::check_and_widen() {
               "name with --read, --exec or --workspace what it needs");
 }
 
+bool LearnSession::does_with(const std::vector<Item>& items) {
+  const std::size_t before = runs_.count();
+  const LearnTry tried = runs_.run(widened(items), Observe::kOff);
+  bool ok = !runs_.cancelled() && succeeded(tried);
+  if (!ok && may_try() && must_.met_by(tried.changed)) ok = differs_by_itself(tried, widened(items_));
+  tries_ += runs_.count() - before;
+  say(fmt::format("try {} of at most {}: with {} grants it {}", tries_, options_.tries, items.size(),
+                  ok ? "succeeds" : "fails"));
+  if (ok) items_ = items;
+  return ok;
+}
+
+bool LearnSession::may_try() const { return tries_ < options_.tries && Clock::now() < until_ && !runs_.cancelled(); }
+
 void LearnSession::tighten() {
-  const auto until = Clock::now() + options_.time;
-  std::size_t tries = 0;
-  const learn::Trials trials{[&](const std::vector<Item>& items) {
-                               ++tries;
-                               const LearnTry tried = runs_.run(widened(items), Observe::kOff);
-                               const bool ok = !runs_.cancelled() && succeeded(tried);
-                               say(fmt::format("try {} of at most {}: with {} grants it {}", tries, options_.tries,
-                                               items.size(), ok ? "succeeds" : "fails"));
-                               return ok;
-                             },
-                             [&] { return tries < options_.tries && Clock::now() < until && !runs_.cancelled(); }};
-  learn::Minimised done = learn::minimise(items_, [this](const Item& item) { return is_settled(item); }, trials);
-  items_ = std::move(done.kept);
-  untried_ = std::move(done.untried);
+  bool was_steady = steady_;
+  do {
+    was_steady = steady_;
+    const std::vector<Item> all = items_;
+    const learn::Trials trials{[this](const std::vector<Item>& items) { return does_with(items); },
+                               [this] { return may_try(); }};
+    untried_ = learn::minimise(all, [this](const Item& item) { return is_settled(item); }, trials).untried;
+    // What was kept for the sake of words that nobody can rely on is tried again.
+  } while (was_steady != steady_);
   if (!untried_.empty()) {
-    say(fmt::format("stopped after {} tries: {} grants may not be needed; --tries and --time give more", tries,
+    say(fmt::format("stopped after {} tries: {} grants may not be needed; --tries and --time give more", tries_,
                     untried_.size()));
   }
+}
+
+// Whoever names a limit knows of a run that takes that much.
+void LearnSession::raise_to_what_was_said(Limits& limits) const {
+  const auto raise = [&](std::string_view flag, auto member) {
+    const bool said = args_.parsed.has(flag) || base_.limits.*member != parent_.limits.*member;
+    if (said) limits.*member = std::max(limits.*member, base_.limits.*member);
+  };
+  raise("--wall", &Limits::wall);
+  raise("--cpu-time", &Limits::cpu_time);
+  raise("--memory", &Limits::memory);
+  raise("--pids", &Limits::pids);
+  raise("--disk", &Limits::disk);
+  raise("--inodes", &Limits::inodes);
+  raise({}, &Limits::output);
 }
 
 Status LearnSession::settle_limits() {
   constexpr int kMostDoublings = 4;
   limits_ = options_.widens ? learn::raised_limits(used_, base_.limits) : learn::limits_for(used_, base_.limits);
+  raise_to_what_was_said(limits_);
   for (int round = 0; round < kMostDoublings; ++round) {
     Policy policy = widened(items_);
     policy.limits = limits_;
@@ -273,6 +316,10 @@ Status LearnSession::settle_limits() {
     const LearnTry tried = runs_.run(policy, base_.observe);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
     if (succeeded(tried)) return {};
+    if (differs_by_itself(tried, widened(items_))) {
+      tighten();
+      continue;
+    }
     used_ = learn::most(used_, tried.used);
     limits_.memory.count *= 2;
     limits_.pids *= 2;
@@ -314,6 +361,7 @@ LearnEnd LearnSession::learn() {
   if (ended(prepare()) || ended(observe())) return end;
   list_hosts(model_->policy);
   if (ended(check_and_widen())) return end;
+  until_ = Clock::now() + options_.time;
   tighten();
   if (ended({}) || ended(settle_limits())) return end;
   learn::Learnt& learnt = end.learnt;

@@ -44,8 +44,12 @@ class LearnSession {
  private:
   Status prepare();
   Status observe();
+  std::vector<learn::Item> program_out_of_view(const Policy& of_run);
   Status check_and_widen();
   void tighten();
+  bool does_with(const std::vector<learn::Item>& items);
+  bool may_try() const;
+  void raise_to_what_was_said(Limits& limits) const;
   Status settle_limits();
   void list_hosts(const Policy& of_run);
   bool adds_loopback(std::vector<learn::Item>& always);
@@ -65,11 +69,13 @@ class LearnSession {
   std::size_t add_new(std::vector<learn::Item>& to, std::vector<learn::Item> from) const;
   bool says_the_same(const LearnTry& tried) const;
   bool succeeded(const LearnTry& tried) const;
+  bool differs_by_itself(const LearnTry& tried, const Policy& sufficient);
   bool is_settled(const learn::Item& item) const;
   std::vector<learn::Item> lost_changes(const LearnTry& tried) const;
   bool allowed(const Policy& policy) const;
   void want(const std::vector<learn::Wanted>& more);
   void say(const std::string& line) const;
+  std::string hint_for(const Outcome& outcome) const;
   Error failure_of(const LearnTry& tried) const;
   std::string home() const;
 
@@ -80,18 +86,20 @@ class LearnSession {
   std::vector<Ceiling> ceilings_;
   learn::Secrets secrets_;
   Policy parent_;
-  Policy base_;                    // parent and flags
-  Limits wide_;                    // of runs that are not about limits
-  std::optional<Plan> plan_;       // of the base
-  std::optional<LearnTry> model_;  // the observed run that succeeded
-  learn::MustChange must_;         // what each run has to change, as the observed one did
-  bool steady_ = true;             // two runs of the same say the same
-  std::vector<learn::Item> items_;
+  Policy base_;                     // parent and flags
+  Limits wide_;                     // of runs that are not about limits
+  std::optional<Plan> plan_;        // of the base
+  std::optional<LearnTry> model_;   // the observed run that succeeded
+  learn::MustChange must_;          // what each run has to change, as the observed one did
+  bool steady_ = true;              // two runs of the same say the same
+  std::vector<learn::Item> items_;  // what is known to suffice, once it was checked
   std::vector<learn::Item> looks_;
   std::vector<learn::Item> untried_;
   std::vector<learn::Wanted> wanted_;
   learn::Used used_;
   Limits limits_;
+  std::size_t tries_ = 0;      // to leave something out
+  Clock::time_point until_{};  // for them
   bool asked_network_ = false;
   int command_code_ = 0;  // 1: the command failed
 };

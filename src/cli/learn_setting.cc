@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "base/units.h"
@@ -42,6 +43,46 @@ bool covered(const std::vector<std::string>& by, const std::string& path) {
 
 bool never_began(const Report& report) {
   return report.outcome.kind == OutcomeKind::kRefused || report.outcome.kind == OutcomeKind::kFailed;
+}
+
+std::string how_it_ended(const Outcome& outcome) {
+  if (outcome.kind == OutcomeKind::kExited) return fmt::format("it ended with exit code {}", outcome.code);
+  if (outcome.kind != OutcomeKind::kSignaled) return outcome.message;
+  const char* name = ::sigabbrev_np(outcome.signal);
+  return fmt::format("it was killed by signal {}{}", outcome.signal,
+                     name == nullptr ? "" : fmt::format(" (SIG{})", name));
+}
+
+// Names only: the values are what is kept.
+std::string withheld_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
+    out += (out.empty() ? "" : ", ") + learn::harmless(names[i]);
+  }
+  if (names.size() > kMost) out += fmt::format(" and {} more", names.size() - kMost);
+  if (out.empty()) return out;
+  return fmt::format("; withheld as secret-like: {} (--pass NAME gives one, and none that no --pass names)", out);
+}
+
+// The option for more of what it had too little of.
+std::string_view limit_flag(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::kWall:
+      return "--wall";
+    case OutcomeKind::kCpu:
+      return "--cpu-time";
+    case OutcomeKind::kOom:
+      return "--memory";
+    case OutcomeKind::kPids:
+      return "--pids";
+    case OutcomeKind::kDisk:
+      return "--disk";
+    case OutcomeKind::kOutput:
+      return "--set limits.output=SIZE";
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -257,17 +298,25 @@ std::size_t LearnSession::add_new(std::vector<Item>& to, std::vector<Item> from)
   return to.size() - before;
 }
 
+// Nothing that is given already, and nothing that does not help.
+std::string LearnSession::hint_for(const Outcome& outcome) const {
+  std::string out = "a policy is learnt from a run that succeeds; ";
+  if (const std::string_view flag = limit_flag(outcome.kind); !flag.empty())
+    return fmt::format("{}{} gives it more", out, flag);
+  if (outcome.kind == OutcomeKind::kExited && !options_.any_exit) out += "--any-exit takes this one, ";
+  if (outcome.kind != OutcomeKind::kExited && options_.any_exit)
+    out += "--any-exit takes only one that ends by itself, ";
+  out += "--read, --workspace, --allow-net and --socket give it more";
+  return out + withheld_text(withheld(env_, base_.env));
+}
+
 Error LearnSession::failure_of(const LearnTry& tried) const {
   const Outcome& outcome = tried.report.outcome;
   if (never_began(tried.report)) {
     return {outcome.kind == OutcomeKind::kFailed ? ErrorCode::kSystem : ErrorCode::kRefused, outcome.step, 0,
             outcome.message, outcome.hint};
   }
-  std::string how =
-      outcome.kind == OutcomeKind::kExited ? fmt::format("it ended with exit code {}", outcome.code) : outcome.message;
-  return {ErrorCode::kInvalidInput, kStep, 0, "the command failed: " + how,
-          "a policy is learnt from a run that succeeds; --any-exit takes this one, --allow-net, --socket and --read "
-          "give it more"};
+  return {ErrorCode::kInvalidInput, kStep, 0, "the command failed: " + how_it_ended(outcome), hint_for(outcome)};
 }
 
 }  // namespace cloche::cli

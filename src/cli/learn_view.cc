@@ -93,6 +93,13 @@ std::optional<std::size_t> count_entries(const std::string& directory) {
   return names ? std::optional(names->size()) : std::nullopt;
 }
 
+// About the caller's own session, and of no use in a cell.
+bool is_of_session(const std::string& name) {
+  constexpr auto kSession = std::to_array<std::string_view>(
+      {"PWD", "OLDPWD", "SHLVL", "_", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME", "MAIL", "WINDOWID", "TERM_PROGRAM"});
+  return std::ranges::find(kSession, name) != kSession.end() || name.starts_with("CLOCHE_");
+}
+
 class View {
  public:
   explicit View(const learn::Secrets& secrets) : secrets_(secrets), until_(Clock::now() + kLongestLook) {}
@@ -158,14 +165,23 @@ std::vector<Item> wide_view(const std::string& cwd, const learn::Secrets& secret
 }
 
 std::vector<Item> passable(const std::map<std::string, std::string>& env) {
-  constexpr auto kSession = std::to_array<std::string_view>(
-      {"PWD", "OLDPWD", "SHLVL", "_", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME", "MAIL", "WINDOWID", "TERM_PROGRAM"});
   std::vector<Item> out;
   for (const auto& [name, value] : env) {
-    const bool session = std::ranges::find(kSession, name) != kSession.end() || name.starts_with("CLOCHE_");
-    if (session || is_dangerous_env(name) || learn::is_secret_variable(name)) continue;
+    if (is_of_session(name) || is_dangerous_env(name) || learn::is_secret_variable(name)) continue;
     Item item{Kind::kEnv, name};
     if (learn::ungrantable(item).empty()) out.push_back(std::move(item));
+  }
+  return out;
+}
+
+std::vector<std::string> withheld(const std::map<std::string, std::string>& env, const EnvGrants& grants) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : env) {
+    const bool given = grants.set.contains(name) || std::ranges::any_of(grants.pass, [&](const std::string& pattern) {
+                         return matches_env_pattern(pattern, name);
+                       });
+    if (given || is_of_session(name) || is_dangerous_env(name) || !learn::is_secret_variable(name)) continue;
+    if (learn::ungrantable({Kind::kEnv, name}).empty()) out.push_back(name);
   }
   return out;
 }

@@ -20,6 +20,8 @@ std::vector<learn::Item> wide_view(const std::string& cwd, const learn::Secrets&
 
 // Variables that may be tried: neither dangerous nor secret-like, nor about the caller's own session.
 std::vector<learn::Item> passable(const std::map<std::string, std::string>& env);
+// Names of those that are not tried because they are secret-like, and that these grants do not give either.
+std::vector<std::string> withheld(const std::map<std::string, std::string>& env, const EnvGrants& grants);
 
 // Those of the items that every ceiling lets the policy have.
 std::vector<learn::Item> below(const std::vector<Ceiling>& ceilings, const Policy& base,

@@ -70,6 +70,13 @@ class Collector {
     return !setting_.was_granted(place) && is_cells_own(place) && s.presence == Presence::kThere;
   }
 
+  // What the guest makes in a place of the cell's own stays there and ends with it; but for a directory of the host's
+  // that the cell does not have, where nothing was made.
+  bool stays_in_cell(const std::string& place, const Sighting& s) const {
+    if (setting_.was_granted(place) || !is_cells_own(place)) return false;
+    return s.presence != Presence::kUnknown && !s.adrift;
+  }
+
   void want(const char* verb, const std::string& path, std::string reason) {
     Wanted wanted{fmt::format("{} {}", verb, harmless(path)), std::move(reason)};
     if (std::ranges::find(out_.wanted, wanted) == out_.wanted.end()) out_.wanted.push_back(std::move(wanted));
@@ -204,14 +211,12 @@ class Collector {
     }
     // What has only system directories above it was never going to be made.
     if (!place || !place->directory || place->real == "/") return;
-    const bool granted = setting_.was_granted(place->real);
-    // What the guest makes in a place of the cell's own stays there and ends with it.
-    if (!granted && is_cells_own(place->real) && s.presence != Presence::kUnknown) return;
+    if (stays_in_cell(place->real, s)) return;
     if (!place->allowed && !(itself && found->allowed)) return;
     add_links(out_.items, folder, s.presence);
     if ((setting_.already(place->real) & kChangeRights) == kChangeRights) return;
     Item item{Kind::kChange, place->real, {}, itself ? found->real : place->real, true};
-    if (may("write", item, !granted)) push(out_.items, std::move(item));
+    if (may("write", item, !setting_.was_granted(place->real))) push(out_.items, std::move(item));
   }
 
   const Setting& setting_;
@@ -258,7 +263,7 @@ Collected collect_network(const NetworkUse& use) {
 
 bool is_cells_own(const std::string& path) {
   constexpr auto kOwn =
-      std::to_array<std::string_view>({"/tmp", "/work", "/home/guest", "/proc", "/dev", "/sys", "/run", "/var/tmp"});
+      std::to_array<std::string_view>({"/tmp", "/work", "/home/guest", "/proc", "/dev", "/sys", "/run"});
   return std::ranges::any_of(kOwn, [&](std::string_view own) { return path_covers(own, path); });
 }
 

@@ -328,5 +328,25 @@ TEST(SecretPlaces, KnowSecretVariables) {
   }
 }
 
+TEST(Collect, GrantsADirectoryBelowTmpThatTheCellDoesNotHave) {
+  Fake fake;
+  fake.folder("/tmp");
+  fake.folder("/tmp/other");
+  Sighting made = sighting(Use::kMake, "/tmp/other/log", Presence::kMissing);
+  EXPECT_THAT(fake.collect({made}, Hidden::kGrant).items, IsEmpty());
+  made.adrift = true;
+  EXPECT_THAT(fake.collect({made}, Hidden::kGrant).items,
+              ElementsAre(Item{Kind::kChange, "/tmp/other", {}, "/tmp/other", true}));
+  EXPECT_THAT(fake.collect({made}, Hidden::kLeave).items, IsEmpty());
+}
+
+TEST(Collect, TakesNoPlaceForTheCellsOwnThatItDoesNotHave) {
+  Fake fake;
+  fake.folder("/var/tmp");
+  const Sighting made = sighting(Use::kMake, "/var/tmp/log", Presence::kMissing);
+  EXPECT_THAT(fake.collect({made}, Hidden::kGrant).items,
+              ElementsAre(Item{Kind::kChange, "/var/tmp", {}, "/var/tmp", true}));
+}
+
 }  // namespace
 }  // namespace cloche::learn

@@ -18,6 +18,9 @@ Millis time_for(Millis used, int times, Millis least) {
 
 Millis cpu_of(const Usage& usage) { return std::chrono::ceil<Millis>(usage.cpu_user + usage.cpu_system); }
 
+// 0: not measured.
+Bytes memory_of(const Used& used) { return used.memory_by_process ? Bytes{0} : used.usage.memory_peak; }
+
 std::uint64_t output_of(const Usage& usage) { return usage.stdout_bytes + usage.stderr_bytes; }
 
 }  // namespace
@@ -37,6 +40,7 @@ Used most(const Used& a, const Used& b) {
   }
   out.disk = std::max(a.disk, b.disk);
   out.inodes = std::max(a.inodes, b.inodes);
+  out.memory_by_process = a.memory_by_process || b.memory_by_process;
   return out;
 }
 
@@ -45,8 +49,8 @@ Limits limits_for(const Used& used, const Limits& base) {
   const Usage& usage = used.usage;
   out.wall = time_for(usage.wall, 3, Millis(5000));
   out.cpu_time = time_for(cpu_of(usage), 2, Millis(2000));
-  if (usage.memory_peak.count != 0) {
-    out.memory = size_for(usage.memory_peak.count / 2 * 3, mebibytes(64), mebibytes(16));
+  if (const Bytes memory = memory_of(used); memory.count != 0) {
+    out.memory = size_for(memory.count / 2 * 3, mebibytes(64), mebibytes(16));
   }
   if (usage.pids_peak != 0) out.pids = std::max<std::uint64_t>(16, rounded_up(usage.pids_peak * 2, 8));
   out.output = size_for(output_of(usage) * 2, kibibytes(64), kibibytes(64));
@@ -57,7 +61,7 @@ Limits limits_for(const Used& used, const Limits& base) {
 
 std::vector<std::string> unmeasured(const Used& used) {
   std::vector<std::string> out;
-  if (used.usage.memory_peak.count == 0) out.emplace_back("limits.memory");
+  if (memory_of(used).count == 0) out.emplace_back("limits.memory");
   if (used.usage.pids_peak == 0) out.emplace_back("limits.pids");
   return out;
 }
@@ -68,7 +72,7 @@ Limits raised_limits(const Used& used, const Limits& base) {
   const Usage& usage = used.usage;
   if (base.wall && usage.wall > *base.wall) out.wall = learnt.wall;
   if (base.cpu_time && cpu_of(usage) > *base.cpu_time) out.cpu_time = learnt.cpu_time;
-  if (usage.memory_peak > base.memory) out.memory = learnt.memory;
+  if (memory_of(used) > base.memory) out.memory = learnt.memory;
   if (usage.pids_peak > base.pids) out.pids = learnt.pids;
   if (output_of(usage) > base.output.count) out.output = learnt.output;
   if (used.disk > base.disk) out.disk = learnt.disk;

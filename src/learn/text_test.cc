@@ -155,6 +155,19 @@ TEST(Limits, OfAPolicyThatIsWidenedOnlyGrow) {
   EXPECT_EQ(raised_limits(used, base).memory, mebibytes(912));
 }
 
+TEST(Limits, OfMemoryAreNotLearntWhereAddressSpaceIsBounded) {
+  const Limits base = preset("untrusted")->limits;
+  Used used;
+  used.usage.memory_peak = mebibytes(600);
+  used.usage.pids_peak = 1;
+  Used more;
+  more.memory_by_process = true;
+  used = most(used, more);
+  EXPECT_EQ(limits_for(used, base).memory, base.memory);
+  EXPECT_EQ(raised_limits(used, base).memory, base.memory);
+  EXPECT_THAT(unmeasured(used), testing::ElementsAre("limits.memory"));
+}
+
 TEST(Limits, SayWhatWasNotMeasured) {
   Used used;
   EXPECT_THAT(unmeasured(used), testing::ElementsAre("limits.memory", "limits.pids"));

@@ -285,7 +285,8 @@ void Observer::look_for(Sighting& seen) const {
       if (seen.real.empty()) seen.real = end;
     }
   }
-  if (seen.presence != Presence::kMissing || !(seen.makes || is_of_names(seen.use))) return;
+  const bool writes = seen.makes || seen.changes || is_of_names(seen.use);
+  if (seen.presence != Presence::kMissing || !writes) return;
   const std::string& named = seen.real.empty() ? seen.what : seen.real;
   const std::string folder = named.substr(0, std::max<std::size_t>(named.rfind('/'), 1));
   const auto around = guest_view::look(root_, folder, patience_for(folder), guest_view::Links::kAll);

@@ -93,3 +93,10 @@ class LearnSecrets(LearnCase):
             for word in ("state", "cloche", home + '/run"', home + '/kept"'):
                 self.assertNotIn(word, rules(done.stdout))
             self.assertIn(f"read {state}/note: it holds secrets", done.stdout)
+
+    def test_X5_a_program_in_a_place_of_secrets_is_not_started(self):
+        program = self.path("home/.ssh/program", "#!/bin/sh\necho CANARY\n")
+        os.chmod(program, 0o755)
+        done = self.learn("--", program)
+        self.assertEqual((done.returncode, done.stdout), (126, ""), done.stderr)
+        self.assertIn(f"exec {program}: it holds secrets", done.stderr)

@@ -1,8 +1,10 @@
 """`cloche learn`: the smallest policy that lets a command succeed (X5)."""
 import json
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -16,6 +18,14 @@ server = socket.create_server(("127.0.0.1", 0))
 client = socket.create_connection(server.getsockname(), 5)
 server.accept()[0].sendall(b"hi")
 print(client.recv(2))
+"""
+
+THREADS = """
+import threading, time
+threads = [threading.Thread(target=time.sleep, args=(0.1,)) for _ in range(20)]
+for one in threads: one.start()
+for one in threads: one.join()
+print(open("data/one").read())
 """
 
 
@@ -86,6 +96,19 @@ class Learn(LearnCase):
         _, text, _ = self.learnt("--", "sh", "-c", f"mkdir -p {deep} && echo x > {deep}/new")
         self.assertIn(f'path = [\n  "{self.project}/out",\n]', text)
 
+    def test_X5_what_is_written_elsewhere_is_found(self):
+        # Below /tmp and /var/tmp, which are not where the command stands.
+        for folder in (self.path("other/sub"), tempfile.mkdtemp(prefix="cloche-case-", dir="/var/tmp")):
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+            os.makedirs(folder, exist_ok=True)
+            with self.subTest(folder=folder):
+                _, text, _ = self.learnt("--", "sh", "-c", f"echo x >> {folder}/log")
+                self.assertIn(f'path = [\n  "{folder}",\n]', text)
+                self.assertEqual(os.listdir(folder), [])
+        old = self.path("other/old", "old\n")
+        _, text, _ = self.learnt("--", "python3", "-c", f"open('{old}', 'r+').write('new')")
+        self.assertIn(f'path = [\n  "{self.path("other")}",\n]', text)
+
     def test_X5_what_is_written_where_it_stands_is_proposed_afterwards(self):
         self.path("project/old", "old\n")
         for code, kinds in (("echo x > out.txt", "added"), ("echo x >> old", "modified"), ("rm old", "deleted"),
@@ -121,6 +144,15 @@ class Learn(LearnCase):
         _, text, _ = self.learnt("--", "cat", "/etc/debian_version")
         self.assertIn('read = [\n  "/etc/debian_version",\n]', text)
 
+    def test_X5_a_program_that_is_not_in_view_is_found_by_its_path(self):
+        for name in (self.path("tools/helper"), "../tools/helper"):
+            with self.subTest(name=name):
+                policy, text, _ = self.learnt("--", name)
+                self.assertIn(f'exec = [\n  "{self.path("tools/helper")}",\n]', text)
+                self.assertEqual(self.run_with(policy, name).stdout, "helper\n", text)
+        for name in (self.path("tools/none"), self.path("tools/other"), self.path("tools")):
+            self.assertEqual(self.learn("--", name).returncode, 126, name)
+
     def test_X5_what_it_wrote_and_executes_takes_a_word(self):
         _, text, _ = self.learnt("--", "sh", "-c", "cp /bin/true out/t && out/t")
         self.assertIn("exec_writable = true", text)
@@ -132,6 +164,13 @@ class Learn(LearnCase):
         self.assertIn("does not write the same twice", done.stderr)
         self.assertIn("data/one", text)
 
+    def test_X5_words_that_were_the_same_by_chance_are_not_trusted(self):
+        # Begun with a second, the first runs say the same, and later ones do not.
+        time.sleep(1 - time.time() % 1)
+        policy, text, _ = self.learnt("--", "sh", "-c", "date +%s && sleep 0.3 && cat data/one")
+        grants = [line for line, _ in without_each_grant(text)]
+        self.assertEqual(grants, [f'cwd = "{self.project}"', f'"{self.project}/data/one",'], text)
+
     def test_X5_a_secret_that_is_named_is_granted(self):
         secret = self.path("home/.ssh/id_rsa")
         _, text, _ = self.learnt("--read", secret, "--", "cat", secret)
@@ -142,6 +181,7 @@ class Learn(LearnCase):
         done = self.learn("--output", policy, "--", "sh", "-c", "echo why >&2; exit 7")
         self.assertEqual((done.returncode, os.path.exists(policy)), (1, False))
         self.assertIn("exit code 7", done.stderr)
+        self.assertIn("--workspace", done.stderr)
         self.assertNotIn("again", done.stderr)  # there was nothing more to give
         self.assertIn("why", done.stderr)
         _, text, _ = self.learnt("--any-exit", "--", "sh", "-c", "cat data/one; exit 7")
@@ -214,6 +254,16 @@ class Learn(LearnCase):
             self.assertNotEqual(learnt, f"limits.{word}" in text, text)
             self.assertNotEqual(learnt, f"limits.{word}" in done.stderr, done.stderr)
 
+    def test_X5_threads_take_no_more_than_what_a_flag_or_the_base_says(self):
+        # Stacks and heaps of threads are address space, which without cgroups is what limits.memory bounds.
+        self.path("project/threads.py", THREADS)
+        for flags in ([], ["--memory", "4G"]):
+            with self.subTest(flags=flags):
+                policy, text, _ = self.learnt(*flags, "--", "python3", "threads.py")
+                ran = self.run_with(policy, "python3", "threads.py")
+                self.assertEqual(ran.stdout, "data/one\n\n", ran.stderr + text)
+                self.assertEqual('memory = "4G"' in text, bool(flags), text)
+
     def test_X5_a_command_that_talks_to_itself_gets_a_loopback(self):
         self.path("project/talk.py", TALK_TO_ITSELF)
         policy, text, _ = self.learnt("--", "python3", "talk.py")
@@ -231,10 +281,15 @@ class Learn(LearnCase):
     def test_words_that_are_wrong(self):
         there = self.path("there.toml", "mine")
         for words in (["--output", there, "--", "true"], ["--merge", there, "--output", "x", "--", "true"],
-                      ["--tries", "many", "--", "true"], ["--tries", "", "--", "true"], []):
+                      ["--tries", "many", "--", "true"], ["--tries", "", "--", "true"], [],
+                      ["--yes", "--", "true"], ["--yes", "--output", "x", "--", "true"],
+                      ["--force", "--", "true"], ["--force", "--merge", there, "--", "true"]):
             with self.subTest(words=words):
                 done = self.learn(*words)
                 self.assertEqual(done.returncode, 2, done.stderr)
+        done = self.learn("--output", self.path("none/x"), "--", "true")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--output: ", done.stderr)
         with open(there, encoding="utf-8") as file:
             self.assertEqual(file.read(), "mine")
 
