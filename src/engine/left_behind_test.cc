@@ -53,10 +53,10 @@ TEST_F(LeftBehind, K7_EverythingOfThatRunGoesAndNothingElse) {
 }
 
 TEST_F(LeftBehind, OnlyIdsThatTheEngineMakes) {
-  for (const char* id : {"data", "keeper", "../cloche-xyz", "abcdefghijklm", ""}) {
-    make("/tmp/cloche-" + std::string(id));
+  for (const char* id : {"data", "keeper", "../cloche-xyz", "abcdefghijklm", "../cloche-xy", ""}) {
+    for (const char* folder : {"/tmp/cloche-", "/pids/cloche-"}) make(folder + std::string(id));
     EXPECT_TRUE(remove(id));
-    EXPECT_TRUE(is_there("/tmp/cloche-" + std::string(id))) << id;
+    for (const char* folder : {"/tmp/cloche-", "/pids/cloche-"}) EXPECT_TRUE(is_there(folder + std::string(id))) << id;
   }
 }
 
@@ -70,9 +70,12 @@ TEST_F(LeftBehind, ALinkIsNotFollowedAndNotRemoved) {
 
 TEST_F(LeftBehind, ADirectoryOfSomebodyElsesStaysAndOneOfRootsGuestsGoes) {
   make("/tmp/cloche-abcdefghijkl");
-  if (::geteuid() != 0 || ::chown((top_ + "/tmp/cloche-abcdefghijkl").c_str(), 12345, 12345) != 0) return;
-  EXPECT_TRUE(remove("abcdefghijkl"));
-  EXPECT_TRUE(is_there("/tmp/cloche-abcdefghijkl"));
+  constexpr uid_t kBeyondGuests = 0x71000000 + (1u << 22) + 1;
+  for (const uid_t other : {uid_t{12345}, kBeyondGuests}) {
+    if (::geteuid() != 0 || ::chown((top_ + "/tmp/cloche-abcdefghijkl").c_str(), other, other) != 0) return;
+    EXPECT_TRUE(remove("abcdefghijkl"));
+    EXPECT_TRUE(is_there("/tmp/cloche-abcdefghijkl")) << other;
+  }
   constexpr uid_t kGuest = 0x71000000 + 4711;
   if (::chown((top_ + "/tmp/cloche-abcdefghijkl").c_str(), kGuest, kGuest) != 0) return;
   EXPECT_TRUE(remove("abcdefghijkl"));

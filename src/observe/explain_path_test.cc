@@ -368,6 +368,7 @@ TEST(Explain, X4_NoLineGrantsAHomeToBeRead) {
     EXPECT_NE(denials[0].never.find("would grant all of"), std::string::npos);
   }
   EXPECT_EQ(explained(path(Use::kOpen, "/home/me/x"), host)[0].allow, "files.read = [\"/home/me/x\"]");
+  EXPECT_EQ(explained(path(Use::kOpen, "/list"), Host().has("/list"))[0].allow, "files.read = [\"/list\"]") << "a file";
 }
 
 TEST(Explain, X4_HostileNamesStayInsideOfTheirQuotes) {

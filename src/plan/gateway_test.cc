@@ -178,6 +178,19 @@ TEST(PlanGateway, TheReceiptNamesIt) {
   ASSERT_NE(line(plan, Guarantee::kGateway), nullptr);
 }
 
+TEST(PlanFits, OnlyTheNativeNamespaceTierHasWorkspaces) {
+  Policy bwrap;
+  bwrap.workspace.path = {"/srv/project"};
+  Policy process = bwrap;
+  bwrap.backend = BackendChoice::kBwrap;
+  process.tier = Tier::kProcess;
+  process.trust = Trust::kMedium;
+  for (const Policy& policy : {bwrap, process}) {
+    EXPECT_THAT(refusal_of(policy), HasSubstr("workspace: backend '"));
+    EXPECT_THAT(refusal_of(policy), HasSubstr("cannot keep a directory as it is"));
+  }
+}
+
 TEST(PlanGateway, OnlyTheNativeNamespaceTierHasOne) {
   Policy bwrap = with_net();
   bwrap.backend = BackendChoice::kBwrap;

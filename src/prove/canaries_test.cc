@@ -37,6 +37,19 @@ TEST_F(CanariesTest, ContentIsSeen) {
   std::ofstream(home_ + "/.bashrc", std::ios::app) << "x";
   EXPECT_EQ(changed(), ".bashrc has changed");
 }
+TEST_F(CanariesTest, ContentIsSeenWhereSizeAndTimesAreAsBefore) {
+  struct stat before{};
+  ASSERT_EQ(::stat((home_ + "/.bashrc").c_str(), &before), 0);
+  std::ofstream(home_ + "/.bashrc") << "evil";
+  const timespec times[2] = {before.st_atim, before.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (home_ + "/.bashrc").c_str(), times, 0), 0);
+  EXPECT_EQ(changed(), ".bashrc has changed");
+}
+TEST_F(CanariesTest, OwnerIsSeen) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  ASSERT_EQ(::chown((home_ + "/.ssh/id").c_str(), 12345, static_cast<gid_t>(-1)), 0);
+  EXPECT_EQ(changed(), ".ssh/id has changed");
+}
 TEST_F(CanariesTest, ModeIsSeen) {
   ::chmod((home_ + "/.ssh/id").c_str(), 0777);
   EXPECT_EQ(changed(), ".ssh/id has changed");

@@ -53,6 +53,9 @@ TEST(Granted, WhatMayOnlyBeReadCannotBeChanged) {
   EXPECT_EQ(why({.changes = {".bashrc"}}, policy), "files.write grants \"~/.bashrc\"");
   policy.files.read.clear();
   EXPECT_EQ(why({.reads = {".bashrc"}}, policy), "files.write grants \"~/.bashrc\"") << "and may be read";
+  EXPECT_EQ(why({.reads = {".config"}}, policy), "workspace.path grants \"~/.config\"");
+  policy.files.exec = {"~/bin"};
+  EXPECT_EQ(why({.reads = {"bin"}}, policy), "files.exec grants \"~/bin\"");
 }
 
 TEST(Granted, WhoMayExecuteWhatHeWroteBreachesNothingByIt) {
@@ -60,6 +63,13 @@ TEST(Granted, WhoMayExecuteWhatHeWroteBreachesNothingByIt) {
   EXPECT_EQ(why({.not_with = {"exec-writable"}}, policy), "");
   policy.files.exec_writable = true;
   EXPECT_EQ(why({.not_with = {"exec-writable"}}, policy), "files.exec_writable lets it execute what it wrote");
+}
+
+TEST(Granted, WhoMayUseASocketBreachesNothingByIt) {
+  Policy policy;
+  EXPECT_EQ(why({.not_with = {"sockets"}}, policy), "");
+  policy.sockets = {{"/run/x.sock", {}}};
+  EXPECT_EQ(why({.not_with = {"sockets"}}, policy), "sockets.allow grants \"/run/x.sock\"");
 }
 
 TEST(Granted, ThePlanSaysWhatThePolicyRunsOn) {

@@ -20,6 +20,9 @@ Proof sample() {
       row("one", {.verdict = Verdict::kBreached, .text = "</td>\x1b[2J & more"}, {.verdict = Verdict::kHeld}));
   proof.rows.push_back(
       row("two", {.verdict = Verdict::kNotTried, .text = "why"}, {.verdict = Verdict::kNotPromised, .text = "reason"}));
+  proof.rows.push_back(row("three", {.verdict = Verdict::kLeftOut, .text = "grant"}, {.verdict = Verdict::kHeld}));
+  proof.notes = {"<i>note"};
+  proof.unusable = {{{Kind::kBwrap, "bwrap", "<b>title"}, "<b>why"}};
   return proof;
 }
 
@@ -41,6 +44,7 @@ TEST(Html, NothingOfOthersIsMarkup) {
   EXPECT_THAT(page, HasSubstr("&lt;/td&gt;\\x1b[2J &amp; more"));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("<img")));
+  for (const char* shown : {"&lt;i&gt;note", "&lt;b&gt;title", "&lt;b&gt;why"}) EXPECT_THAT(page, HasSubstr(shown));
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
 }
 
@@ -56,6 +60,7 @@ TEST(Text, SaysWhatWasNotHeldAndWhy) {
     EXPECT_THAT(text, HasSubstr("against: </td>\\x1b[2J & more (one)"));
     EXPECT_THAT(text, HasSubstr("against: why (two)"));
     EXPECT_THAT(text, HasSubstr("native: reason (two)"));
+    EXPECT_THAT(text, HasSubstr("against: grant (three)"));
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   }
 }
@@ -64,7 +69,7 @@ TEST(Json, HasEveryResult) {
   const std::string text = to_json(sample());
   for (const char* part :
        {"\"version\": 1", "\"all_held\": false", "\"result\": \"breached\"", "\"result\": \"not-tried\"",
-        "\"result\": \"not-promised\"", "\"result\": \"held\"", "\"threat\": \"D\""}) {
+        "\"result\": \"not-promised\"", "\"result\": \"left-out\"", "\"result\": \"held\"", "\"threat\": \"D\""}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }

@@ -50,12 +50,13 @@ TEST(Verdict, AChangeOnTheHostIsABreachWhateverTheGuestSays) {
 }
 
 TEST(Verdict, WhatEndsTooLateOrCannotIsNotTried) {
-  EXPECT_EQ(judge(kAttack, Kind::kNative, {.code = 137, .time = Ended::Time::kOver, .output = "begun\n"}).verdict,
+  const Attack killed{.held = {0, 77, 137}};
+  EXPECT_EQ(judge(killed, Kind::kNative, {.code = 137, .time = Ended::Time::kOver, .output = "begun\n"}).verdict,
             Verdict::kNotTried);
   const Outcome outcome = judge(kAttack, Kind::kNative, {.code = 77, .output = "begun\ncannot be tried: no fork\n"});
   EXPECT_EQ(outcome.verdict, Verdict::kNotTried);
   EXPECT_EQ(outcome.text, "no fork");
-  EXPECT_EQ(verdict(kAttack, Kind::kNative, 77, "begun\n"), Verdict::kNotTried);
+  EXPECT_EQ(verdict(killed, Kind::kNative, 77, "begun\n"), Verdict::kNotTried);
 }
 
 TEST(Verdict, OnlyAProgramThatBeganCanMissAGrant) {

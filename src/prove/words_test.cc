@@ -20,8 +20,9 @@ TEST(SplitWords, AsAShellWould) {
 }
 
 TEST(SplitWords, WhatAShellWouldReplaceIsRefusedNotPassedOn) {
-  for (const char* line : {"a $HOME", "a `id`", "a | b", "a; b", "a && b", "a > b", "ls *", "a ~/b", "a \"$HOME\"",
-                           "a\nb", "a #b", "(a)", "a 'b", "a \"b", "a \\"}) {
+  for (const char* line :
+       {"a $HOME", "a `id`", "a | b", "a; b", "a && b", "a > b", "ls *", "a ~/b", "a \"$HOME\"", "a\nb",  "a #b", "(a",
+        "a)",      "a <b",   "a?",    "[a",   "a]",     "{a",    "a}",   "!a",    "a 'b",        "a \"b", "a \\"}) {
     EXPECT_FALSE(split_words(line)) << line;
   }
 }

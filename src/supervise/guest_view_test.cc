@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <set>
@@ -31,6 +34,30 @@ TEST(GuestView, X4_AMountKeepsFromWhatItsFlagsSay) {
     ++seen;
   }
   EXPECT_GT(seen, 0);
+}
+
+// A host need not have a mount with each flag: here are some, in a view of their own.
+TEST(GuestView, X4_EachFlagKeepsFromItsOwnActAlone) {
+  constexpr int kCannot = 77;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int spaces = ::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    if (::unshare(spaces) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(kCannot);
+    if (::mount("none", "/tmp", "tmpfs", MS_NOEXEC, nullptr) != 0) ::_exit(kCannot);
+    Fd writes(::open("/tmp/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const Fd reads(::open("/tmp/x", O_RDONLY | O_CLOEXEC));
+    bool good = keeps(reads, Act::kMap) && !keeps(reads, Act::kMark);
+    good = good && !keeps(writes, Act::kMap);  // whatever the mount: it cannot be mapped
+    writes.reset();
+    if (::mount(nullptr, "/tmp", nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) ::_exit(kCannot);
+    good = good && !keeps(reads, Act::kMap) && keeps(reads, Act::kMark);
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kCannot) GTEST_SKIP() << "nothing can be mounted here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(GuestView, X4_WhatLiesOnNoMountOfTheListIsKeptFromNothing) {
