@@ -132,7 +132,8 @@ Status Poller::wait(Clock::time_point deadline) {
   for (int i = 0; i < n; ++i) {
     // A handler may end other watches of the same round.
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    if (const auto slot = slots_.find(event.data.u64); slot != slots_.end()) slot->second->handler(event.events);
+    const std::uint64_t id = event.data.u64;  // by value: the structure is packed
+    if (const auto slot = slots_.find(id); slot != slots_.end()) slot->second->handler(event.events);
   }
   ended_.clear();
   return {};
