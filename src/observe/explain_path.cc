@@ -133,15 +133,9 @@ std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
   return first == found.closed.end() ? std::string() : *first;
 }
 
-Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+// Whatever the modes of files say.
+Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
   const Asked asked{plan, found.allowed, found.directory};
-  if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
-  // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, asked);
-  if (s.use == Use::kBind) return advise_bound();
-  if (const std::string closed = closed_to_strangers(plan, found); found.allowed && !closed.empty()) {
-    return advise_stranger(closed, plan);
-  }
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
     return advise_mounted(advise_path(found.real, need.right, asked));
   }
@@ -151,6 +145,27 @@ Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const H
   }
   if (linked.folders.empty()) return advise_path(found.real, need.right, asked);
   return advise_linked(linked, need.right, asked);
+}
+
+// Another cell alone would not show what no line grants, and nobody opens a file to all for one guest.
+Advice advice_to_stranger(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found,
+                          const std::string& closed) {
+  const Advice here = advice_by_plan(s, plan, need, found);
+  if (here.allow.empty()) return here;
+  Plan native = plan;
+  native.tier = Tier::kNamespace;
+  native.backend = Backend::kNamespace;
+  return advise_stranger(closed, plan, advice_by_plan(s, native, need, found));
+}
+
+Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+  if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
+  // The host's /proc has another "self".
+  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, {plan, found.allowed, found.directory});
+  if (s.use == Use::kBind) return advise_bound();
+  const std::string closed = closed_to_strangers(plan, found);
+  if (closed.empty() || !found.allowed) return advice_by_plan(s, plan, need, found);
+  return advice_to_stranger(s, plan, need, found, closed);
 }
 
 }  // namespace
@@ -197,7 +212,7 @@ std::optional<Denial> explain_mode(const Sighting& s, const Plan& plan, const Ne
   const auto found = find_outside(s, need, look);
   const std::string closed = found ? closed_to_strangers(plan, *found) : std::string();
   if (closed.empty()) return std::nullopt;
-  return denial_of(need.word, s.what, s, advise_stranger(closed, plan));
+  return denial_of(need.word, s.what, s, advise_stranger(closed, plan, {}));
 }
 
 }  // namespace
