@@ -53,6 +53,12 @@ std::string shown_programs(std::string_view list) {
   return out;
 }
 
+// A dotted key fits above all tables only, and not if its own table comes later.
+constexpr std::string_view kHowToAllow =
+    "A line to allow something goes above the first [table] of a policy. If the policy has that table, write the end "
+    "of\n"
+    "the key in it: read = ... in [files]. cloche learn --merge FILE -- COMMAND puts such lines into a policy.\n";
+
 std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
 }  // namespace
@@ -120,6 +126,8 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
       out += fmt::format("         {} {}\n", paint("never:", Hue::kYellow, options.colour), printable(denial.never));
     }
   }
+  const bool any_line = std::ranges::any_of(report.denials, [](const Denial& denial) { return !denial.allow.empty(); });
+  if (any_line) out += fmt::format("\n{}", paint(kHowToAllow, Hue::kDim, options.colour));
   return out;
 }
 

@@ -12,6 +12,7 @@ namespace cloche {
 namespace {
 
 using samples::Random;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -236,6 +237,16 @@ TEST(Denials, X4_ALineOfAPolicyIsShownAsOneCanPasteIt) {
   }
   report.denials[0].allow = "x\n\u009b2J\xff";
   EXPECT_THAT(render_denials(report, {}), HasSubstr(R"(allow: x\u000a\u009b2J\xff)"));
+}
+
+TEST(Denials, X4_WhySaysWhereInAPolicyALineGoes) {
+  Report report;
+  report.denials = {{"read", "/a", 1, "", "", "no"}};
+  EXPECT_THAT(render_denials(report, {}), Not(HasSubstr("[table]")));
+  report.denials.push_back({"read", "/b", 1, "", "files.read = [\"/b\"]", ""});
+  EXPECT_THAT(render_denials(report, {}),
+              AllOf(HasSubstr("above the first [table]"), HasSubstr("read = ... in [files]"),
+                    HasSubstr("cloche learn --merge FILE")));
 }
 
 TEST(Denials, X4_WhoWantedTheNetworkIsNotToldOfResolvConf) {
