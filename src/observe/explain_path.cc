@@ -72,6 +72,11 @@ bool is_the_systems(const std::string& path) {
   return std::ranges::any_of(kTrees, [&](const char* tree) { return covers(tree, path); });
 }
 
+// What the guest finds there is the host's, and not what the cell has of its own under that name: /tmp, /etc.
+bool is_of_the_host(const Plan& plan, const std::string& path) {
+  return plan.tier == Tier::kProcess || is_the_hosts(plan, path) || is_the_systems(path);
+}
+
 // Whether the guest sees a link of the host that lies in this directory, so that it leads the guest on.
 bool sees_links_in(const Plan& plan, const std::string& folder, const std::string& asked) {
   if (plan.tier == Tier::kProcess || is_the_hosts(plan, folder)) return true;
@@ -139,7 +144,7 @@ Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, con
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
     return advise_mounted(advise_path(found.real, need.right, asked));
   }
-  Linked linked{found.real, {}, suffices(rights_to(plan, found.real), need)};
+  Linked linked{found.real, {}, is_of_the_host(plan, found.real) && suffices(rights_to(plan, found.real), need)};
   for (const std::string& folder : found.links) {
     if (!sees_links_in(plan, folder, place_of(s))) linked.folders.push_back(folder);
   }
@@ -234,7 +239,8 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   if (!found) return std::nullopt;                                 // nothing is there, outside either
   if (s.use == Use::kMap && !found->regular) return std::nullopt;  // a device: no line would help
   // A name whose links could not be followed in the cell, or that the guest made or removed itself.
-  const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
+  const bool ours =
+      s.presence == Presence::kUnknown ? is_of_the_host(plan, found->real) : hidden && is_the_hosts(plan, found->real);
   if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
   return denial_of(need.word, s.what, s, advice_for(s, plan, need, *found));
 }

@@ -107,6 +107,19 @@ TEST(Explain, X4_LinksInPlacesThatTheCellHasOfItsOwn) {
   EXPECT_TRUE(denials.empty()) << "it has the host's";
 }
 
+// The cell's own /tmp is not the host's, whatever the guest may do in it.
+TEST(Explain, X4_ALinkIntoAPlaceThatTheCellHasOfItsOwnNeedsBoth) {
+  Plan plan = sample();
+  plan.reach.push_back({"/tmp", landlock::kReadWrite});
+  Host host = Host().has("/tmp/A/link", "/tmp/B/f").has("/opt/x/link", "/tmp/B/f").has("/tmp/B/f");
+  const auto line = [&](const char* name, Presence presence) {
+    const auto denials = explained(path(Use::kOpen, name, presence), host, plan);
+    return denials.size() == 1 ? denials[0].allow : "?";
+  };
+  EXPECT_EQ(line("/tmp/A/link", Presence::kMissing), "files.read = [\"/tmp/A\", \"/tmp/B/f\"]");
+  EXPECT_EQ(line("/opt/x/link", Presence::kUnknown), "files.read = [\"/opt/x\", \"/tmp/B/f\"]");
+}
+
 TEST(Explain, X4_RemovalAndRenamingNeedTheDirectory) {
   const Host host = Host().has("/home/me/data/x").has("/home/me/data", {}, true, true);
   for (const Use use : {Use::kRemove, Use::kMake}) {
