@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -89,23 +90,25 @@ bool is_of_internet(const Denial& denial) { return denial.what == "socket" && de
 std::string denial_summary(const Report& report) {
   // Where a socket was refused, how its address would have been found is no news.
   const bool offline = std::ranges::any_of(report.denials, is_of_internet);
-  const Denial* first = nullptr;
-  std::size_t more = 0;
+  const bool failed = exit_code(report.outcome) != 0;
+  std::vector<const Denial*> news;
+  std::vector<const Denial*> usual;
   bool unlisted = false;
   for (const Denial& denial : report.denials) {
     unlisted = unlisted || denial.what == "more";
-    if (is_usual(denial) || (offline && denial.what == "read" && is_of_resolver(denial.detail))) continue;
-    if (first == nullptr) {
-      first = &denial;
-    } else {
-      ++more;
-    }
+    const bool said = offline && denial.what == "read" && is_of_resolver(denial.detail);
+    if (denial.what != "more" && !said) (is_usual(denial) ? usual : news).push_back(&denial);
   }
-  if (first == nullptr) return {};
-  std::string out = fmt::format("{} {}", printable(first->what), shown_detail(*first));
-  if (!first->allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first->allow));
-  if (is_of_internet(*first) && !first->never.empty()) out += "; " + printable(first->never);
-  if (more != 0) out += fmt::format("; and {}{} more", unlisted ? "at least " : "", more);
+  // A guest that failed may have done so for want of what others do without.
+  const bool any_news = !news.empty();
+  if (failed) news.insert(news.end(), usual.begin(), usual.end());
+  if (news.empty()) return {};
+  const Denial& first = *news.front();
+  std::string out = fmt::format("{} {}", printable(first.what), shown_detail(first));
+  if (!any_news) out += ", which most programs do without";
+  if (!first.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first.allow));
+  if (is_of_internet(first) && !first.never.empty()) out += "; " + printable(first.never);
+  if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted ? "at least " : "", news.size() - 1);
   return out;
 }
 

@@ -259,11 +259,24 @@ TEST(Denials, X4_WhoWantedTheNetworkIsNotToldOfResolvConf) {
 
 TEST(Denials, X4_WhatRuntimesAskForAtEveryStartIsNoNews) {
   Report report;
+  report.outcome.kind = OutcomeKind::kExited;
   report.denials = {{"read", "/sys/fs/cgroup/memory/memory.limit_in_bytes", 1, "node"},
                     {"write", "/work/x", 1, "cp", "", std::string(kNoOwners)}};
   EXPECT_EQ(denial_summary(report), "");
   report.denials[0].what = "write";
   EXPECT_THAT(denial_summary(report), StartsWith("write /sys/fs/cgroup"));
+}
+
+TEST(Denials, X4_ButAGuestMayHaveFailedOfIt) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.denials = {{"read", "/proc/meminfo", 1, "free", "", "no"}, {"more", "attempts", 4}};
+  EXPECT_EQ(denial_summary(report), "read /proc/meminfo, which most programs do without");
+  report.denials.push_back({"socket", "AF_NETLINK, raw", 1, "ip"});
+  report.denials.push_back({"write", "/work/x", 1, "tar"});
+  EXPECT_EQ(denial_summary(report), "write /work/x; and at least 2 more") << "what is usual comes last";
+  report.outcome.code = 0;
+  EXPECT_EQ(denial_summary(report), "write /work/x");
 }
 
 TEST(Summary, X4_DenialsGetTheSecondLine) {
