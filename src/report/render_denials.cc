@@ -40,6 +40,7 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/gitconfig",
     "/etc/bash.bashrc",
     "/etc/debuginfod",
+    "/etc/ssl/openssl.cnf",
 });
 
 // "cat, sh" is a list.
@@ -83,6 +84,10 @@ bool is_usual(const Denial& denial) {
 
 namespace {
 
+// The C library asks a daemon for names of users first, and reads the file then. Who failed may have wanted another
+// one.
+bool is_of_name_service(const Denial& denial) { return denial.what == "socket" && denial.detail == "AF_UNIX"; }
+
 bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
 
 }  // namespace
@@ -97,7 +102,8 @@ std::string denial_summary(const Report& report) {
   for (const Denial& denial : report.denials) {
     unlisted = unlisted || denial.what == "more";
     const bool said = offline && denial.what == "read" && is_of_resolver(denial.detail);
-    if (denial.what != "more" && !said) (is_usual(denial) ? usual : news).push_back(&denial);
+    const bool is_news = !is_usual(denial) && (failed || !is_of_name_service(denial));
+    if (denial.what != "more" && !said) (is_news ? news : usual).push_back(&denial);
   }
   // A guest that failed may have done so for want of what others do without.
   const bool any_news = !news.empty();

@@ -279,6 +279,15 @@ TEST(Denials, X4_ButAGuestMayHaveFailedOfIt) {
   EXPECT_EQ(denial_summary(report), "write /work/x");
 }
 
+TEST(Denials, X4_WhatNameServicesAndNodeAskForIsNoNews) {
+  Report report;
+  report.outcome.kind = OutcomeKind::kExited;
+  report.denials = {{"read", "/etc/ssl/openssl.cnf", 1, "node"}, {"socket", "AF_UNIX", 1, "ls"}};
+  EXPECT_EQ(denial_summary(report), "");
+  report.outcome.code = 1;
+  EXPECT_THAT(denial_summary(report), StartsWith("socket AF_UNIX; and 1 more")) << "it may have needed that one";
+}
+
 TEST(Summary, X4_DenialsGetTheSecondLine) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kSignaled, 0, 11, "", "", ""};
