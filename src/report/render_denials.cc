@@ -118,9 +118,32 @@ std::string denial_summary(const Report& report) {
   return out;
 }
 
+namespace {
+
+// By limits of single processes the kernel refuses a call without a word to anybody but the guest.
+bool is_unseen(const Report& report, Guarantee guarantee) {
+  const auto line = std::ranges::find(report.receipt, guarantee, &ReceiptLine::guarantee);
+  return line != report.receipt.end() && line->mechanism.starts_with("RLIMIT_");
+}
+
+// What a guest may have failed of that is not in the list.
+std::string unseen_limits(const Report& report) {
+  const bool pids = is_unseen(report, Guarantee::kPids);
+  const bool memory = is_unseen(report, Guarantee::kMemory);
+  if (exit_code(report.outcome) == 0 || (!pids && !memory)) return {};
+  return fmt::format("{} not seen to be reached where no cgroup holds {}: the guest alone is told (EAGAIN, ENOMEM)\n",
+                     pids && memory ? "limits.pids and limits.memory are"
+                     : pids         ? "limits.pids is"
+                                    : "limits.memory is",
+                     pids && memory ? "them" : "it");
+}
+
+}  // namespace
+
 std::string render_denials(const Report& report, const RenderOptions& options) {
   std::string out = fmt::format("{}  {}\n", printable(report.id), sentence(report));
-  if (report.denials.empty()) return out + "nothing was denied, as far as it was watched (observe)\n";
+  const std::string unseen = paint(unseen_limits(report), Hue::kDim, options.colour);
+  if (report.denials.empty()) return out + "nothing was denied, as far as it was watched (observe)\n" + unseen;
   for (const Denial& denial : report.denials) {
     out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
                        shown_detail(denial));
@@ -137,6 +160,7 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
   }
   const bool any_line = std::ranges::any_of(report.denials, [](const Denial& denial) { return !denial.allow.empty(); });
   if (any_line) out += fmt::format("\n{}", paint(kHowToAllow, Hue::kDim, options.colour));
+  if (!unseen.empty()) out += "\n" + unseen;
   return out;
 }
 

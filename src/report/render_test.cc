@@ -288,6 +288,22 @@ TEST(Denials, X4_WhatNameServicesAndNodeAskForIsNoNews) {
   EXPECT_THAT(denial_summary(report), StartsWith("socket AF_UNIX; and 1 more")) << "it may have needed that one";
 }
 
+TEST(Denials, X4_WhyNamesLimitsThatNobodySeesReached) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 2, 0, "", "", ""};
+  report.receipt = {{Guarantee::kMemory, Standing::kWeakened, "RLIMIT_AS per process", ""},
+                    {Guarantee::kPids, Standing::kHeld, "RLIMIT_NPROC per user namespace", ""}};
+  const auto told = [&] { return render_denials(report, {}); };
+  EXPECT_THAT(told(), HasSubstr("limits.pids and limits.memory are not seen to be reached"));
+  report.receipt[0].mechanism = "cgroup v2 memory";
+  EXPECT_THAT(told(), AllOf(HasSubstr("limits.pids is not seen to be reached"), Not(HasSubstr("limits.memory"))));
+  report.receipt[1].mechanism = "cgroup v2 pids and RLIMIT_NPROC";
+  EXPECT_THAT(told(), Not(HasSubstr("to be reached")));
+  report.receipt[1].mechanism = "RLIMIT_NPROC per user namespace";
+  report.outcome.code = 0;
+  EXPECT_THAT(told(), Not(HasSubstr("to be reached")));
+}
+
 TEST(Summary, X4_DenialsGetTheSecondLine) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kSignaled, 0, 11, "", "", ""};
