@@ -370,6 +370,11 @@ except OSError: pass
             self.assertIn(b"denied: read " + self.data.encode(), done.stderr)
             self.assertNotIn(b"cloche why", done.stderr)
 
+    def test_X4_why_of_no_name(self):
+        done = self.cloche("why", "")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"the name of a run is empty", done.stderr)
+
     def test_X4_why_waits_for_no_pipe(self):
         pipe = os.path.join(self.place, "pipe")
         os.mkfifo(pipe)
