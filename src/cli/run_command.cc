@@ -212,6 +212,7 @@ int run_command(Words words) {
     }
   }
   if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
+  voice->render.recorded = beside.record.is_kept();
   tell(report, *voice);
   if (Status written = beside.record.finish(report, json, kept_by(report, handed)); !written) {
     code = complain(written.error(), kExitFailed);

@@ -25,6 +25,8 @@ class RunRecord {
   void arm(const Environment& env, const std::string& id, const Policy& policy);
   // Whether finish() will need a report.
   bool armed() const { return armed_; }
+  // Whether the run can be asked for by its id: not where records are off, nor where one could not be begun.
+  bool is_kept() const { return armed_ && (!tried_ || record_ || plain_); }
 
   // kNone: a line in a book, once the guest is on its way; never an error. The others are for runs that may keep
   // something in record()->path(): called after arm() and before the start. kMust fails with it.

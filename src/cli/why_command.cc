@@ -33,6 +33,10 @@ int why_command(Words words) {
   if (parsed->operands.size() > 1) {
     return usage_error(Error{ErrorCode::kInvalidInput, "why", 0, "one run at a time", "cloche why last"}, "why");
   }
+  if (!parsed->operands.empty() && parsed->operands.front().empty()) {
+    return usage_error(Error{ErrorCode::kInvalidInput, "why", 0, "the name of a run is empty", "cloche why last"},
+                       "why");
+  }
   const auto report = read_report(parsed->operands.empty() ? "last" : parsed->operands.front());
   if (!report) return complain(report.error(), 1);
   if (parsed->has("--json")) return put(STDOUT_FILENO, denials_json(*report)) ? 0 : kExitFailed;

@@ -179,10 +179,12 @@ Advice advise_mounted(const Advice& folder) {
                folder.allow);
 }
 
-Advice advise_stranger(const std::string& closed, const Plan& plan) {
-  return never(
-      fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}, or chmod it",
-                  quoted(closed), native_cell(plan)));
+Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice& then) {
+  std::string way = native_cell(plan);
+  if (!then.allow.empty()) way += " and " + then.allow;
+  if (!then.never.empty()) way += "; there " + then.never;
+  return never(fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}",
+                           quoted(closed), way));
 }
 
 Advice advise_no_network(const Plan& plan) {

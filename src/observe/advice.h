@@ -28,8 +28,9 @@ struct Linked {
 Advice advise_linked(const Linked& linked, Right right, const Asked& asked);
 // Granted by itself, so that it can be neither removed nor replaced; `folder` is the advice for its directory.
 Advice advise_mounted(const Advice& folder);
-// A guest with a user of its own, whom the mode of `closed` keeps out.
-Advice advise_stranger(const std::string& closed, const Plan& plan);
+// A guest with a user of its own, whom the mode of `closed` keeps out. `then` is what a cell that maps owners needs
+// besides; empty where it is granted already.
+Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice& then);
 // In a cell without one: whoever asks how names are found wants to reach a host.
 Advice advise_no_network(const Plan& plan);
 // A program that the guest made.

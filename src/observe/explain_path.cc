@@ -72,6 +72,11 @@ bool is_the_systems(const std::string& path) {
   return std::ranges::any_of(kTrees, [&](const char* tree) { return covers(tree, path); });
 }
 
+// What the guest finds there is the host's, and not what the cell has of its own under that name: /tmp, /etc.
+bool is_of_the_host(const Plan& plan, const std::string& path) {
+  return plan.tier == Tier::kProcess || is_the_hosts(plan, path) || is_the_systems(path);
+}
+
 // Whether the guest sees a link of the host that lies in this directory, so that it leads the guest on.
 bool sees_links_in(const Plan& plan, const std::string& folder, const std::string& asked) {
   if (plan.tier == Tier::kProcess || is_the_hosts(plan, folder)) return true;
@@ -133,24 +138,39 @@ std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
   return first == found.closed.end() ? std::string() : *first;
 }
 
-Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+// Whatever the modes of files say.
+Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
   const Asked asked{plan, found.allowed, found.directory};
-  if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
-  // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, asked);
-  if (s.use == Use::kBind) return advise_bound();
-  if (const std::string closed = closed_to_strangers(plan, found); found.allowed && !closed.empty()) {
-    return advise_stranger(closed, plan);
-  }
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
     return advise_mounted(advise_path(found.real, need.right, asked));
   }
-  Linked linked{found.real, {}, suffices(rights_to(plan, found.real), need)};
+  Linked linked{found.real, {}, is_of_the_host(plan, found.real) && suffices(rights_to(plan, found.real), need)};
   for (const std::string& folder : found.links) {
     if (!sees_links_in(plan, folder, place_of(s))) linked.folders.push_back(folder);
   }
   if (linked.folders.empty()) return advise_path(found.real, need.right, asked);
   return advise_linked(linked, need.right, asked);
+}
+
+// Another cell alone would not show what no line grants, and nobody opens a file to all for one guest.
+Advice advice_to_stranger(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found,
+                          const std::string& closed) {
+  const Advice here = advice_by_plan(s, plan, need, found);
+  if (here.allow.empty()) return here;
+  Plan native = plan;
+  native.tier = Tier::kNamespace;
+  native.backend = Backend::kNamespace;
+  return advise_stranger(closed, plan, advice_by_plan(s, native, need, found));
+}
+
+Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+  if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
+  // The host's /proc has another "self".
+  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, {plan, found.allowed, found.directory});
+  if (s.use == Use::kBind) return advise_bound();
+  const std::string closed = closed_to_strangers(plan, found);
+  if (closed.empty() || !found.allowed) return advice_by_plan(s, plan, need, found);
+  return advice_to_stranger(s, plan, need, found, closed);
 }
 
 }  // namespace
@@ -197,7 +217,7 @@ std::optional<Denial> explain_mode(const Sighting& s, const Plan& plan, const Ne
   const auto found = find_outside(s, need, look);
   const std::string closed = found ? closed_to_strangers(plan, *found) : std::string();
   if (closed.empty()) return std::nullopt;
-  return denial_of(need.word, s.what, s, advise_stranger(closed, plan));
+  return denial_of(need.word, s.what, s, advise_stranger(closed, plan, {}));
 }
 
 }  // namespace
@@ -219,7 +239,8 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   if (!found) return std::nullopt;                                 // nothing is there, outside either
   if (s.use == Use::kMap && !found->regular) return std::nullopt;  // a device: no line would help
   // A name whose links could not be followed in the cell, or that the guest made or removed itself.
-  const bool ours = s.presence == Presence::kUnknown || (hidden && is_the_hosts(plan, found->real));
+  const bool ours =
+      s.presence == Presence::kUnknown ? is_of_the_host(plan, found->real) : hidden && is_the_hosts(plan, found->real);
   if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
   return denial_of(need.word, s.what, s, advice_for(s, plan, need, *found));
 }

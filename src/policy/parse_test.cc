@@ -24,10 +24,30 @@ TEST(Parse, ADottedKeyBelowATableSaysWhereItBelongs) {
   };
   const std::string way = " and belongs to that table; move it above the first [table] of the file";
   EXPECT_EQ(told("[limits]\nfiles.read = [\"/a\"]\n"), "policy.toml:3:1: files.read stands below [limits]" + way);
-  EXPECT_EQ(told("[net]\nnet.allow = [\"a:1\"]\n"), "policy.toml:3:1: net.allow stands below [net]" + way);
   EXPECT_EQ(told("[env]\ntier = \"process\"\n"), "policy.toml:3:1: tier stands below [env]" + way);
   EXPECT_NE(told("[limits]\nfiles = {}\n"), "");
   EXPECT_EQ(told("[env]\nset.tier = \"x\"\n"), "") << "a variable's name is free";
+}
+
+TEST(Parse, ADottedKeyOfATableThatTheFileHasGoesIntoIt) {
+  const auto hint = [](const std::string& body) {
+    const std::string text = error_in(body);
+    return text.substr(text.find("; ") + 2);
+  };
+  const std::string line = "files.read = [\"/a\"]\n";
+  const std::string table = "[files]\nwrite = [\"/b\"]\n";
+  EXPECT_EQ(hint(line + table), "write read = ... in [files], in place of files.read above it");
+  EXPECT_EQ(hint(table + line), "write read = ... in [files]");
+  EXPECT_EQ(hint(table + "[limits]\n" + line), "write read = ... in [files]");
+  EXPECT_EQ(hint("[limits]\n" + line + table), "write read = ... in [files]");
+  EXPECT_EQ(hint("[files]\nread = []\n[limits]\n" + line), "add to the list read in [files]");
+  EXPECT_EQ(hint("[files]\nread = []\nread = [\"/a\"]\n"), "add to the list that is there");
+  EXPECT_EQ(hint("files.write = [\"/b\"]\n[limits]\n" + line), "move it above the first [table] of the file");
+  EXPECT_EQ(hint("[net]\n[env]\nnet.limits.connections = 1"), "write limits.connections = ... in [net]");
+  EXPECT_EQ(hint("[net.limits]\n[env]\nnet.limits.connections = 1"), "write connections = ... in [net.limits]");
+  EXPECT_EQ(hint("net.limits.connections = 1\n[net]\n"),
+            "write limits.connections = ... in [net], in place of net.limits.connections above it");
+  EXPECT_EQ(hint("[limits]\npids = 1\n[limits]\n"), "write all of its keys in one [limits]");
 }
 
 TEST(PolicyParse, ReadsEveryKey) {

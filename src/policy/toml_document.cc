@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 
 // Without exceptions a syntax error is a value; without formatters no stream code is linked.
@@ -145,6 +147,38 @@ Result<TomlNode> convert(const toml::node& from, std::string_view file_name, int
   return out;
 }
 
+// "read" where a line before that one says "files.read = ..." and the table is "files".
+std::string dotted_key_before(std::string_view text, std::string_view table, std::uint32_t line) {
+  const std::string wanted = std::string(table) + ".";
+  for (std::uint32_t at = 1; at < line && !text.empty(); ++at) {
+    std::string_view one = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    one.remove_prefix(std::min(one.find_first_not_of(" \t"), one.size()));
+    if (one.starts_with(wanted))
+      return std::string(one.substr(wanted.size(), one.find_first_of(" \t=") - wanted.size()));
+  }
+  return {};
+}
+
+// What was pasted twice, or above a table that comes later, is TOML but for that.
+std::unexpected<Error> not_toml(std::string message, std::string_view text, TextPosition at,
+                                std::string_view file_name) {
+  constexpr std::string_view kTable = "cannot redefine existing table '";
+  constexpr std::string_view kList = "cannot redefine existing array '";
+  std::string hint = "this is not TOML";
+  if (const auto found = message.find(kTable); found != std::string::npos) {
+    const std::string rest = message.substr(found + kTable.size());
+    const std::string table = rest.substr(0, rest.rfind('\''));
+    const std::string key = dotted_key_before(text, table, at.line);
+    message = fmt::format("[{}] opens a table that is there already", table);
+    hint = key.empty() ? fmt::format("write all of its keys in one [{}]", table)
+                       : fmt::format("write {} = ... in [{}], in place of {}.{} above it", key, table, table, key);
+  } else if (message.find(kList) != std::string::npos) {
+    hint = "add to the list that is there";
+  }
+  return fail(ErrorCode::kInvalidInput, place(file_name, at), message.substr(0, 300), hint.substr(0, 300));
+}
+
 }  // namespace
 
 std::string_view to_string(TomlKind kind) {
@@ -187,8 +221,7 @@ Result<TomlNode> parse_toml(std::string_view text, std::string_view file_name) {
     for (const char c : error.description()) {
       if (c >= 0x20 && c < 0x7f) message += c;
     }
-    return fail(ErrorCode::kInvalidInput, place(file_name, to_position(error.source().begin)), message.substr(0, 300),
-                "this is not TOML");
+    return not_toml(std::move(message), text, to_position(error.source().begin), file_name);
   }
   return convert(parsed.table(), file_name, 0);
 }

@@ -22,23 +22,54 @@ std::unexpected<Error> unknown_key(const std::string& name, const TomlNode& node
               fmt::format("the nearest known key is \"{}\"", nearest_key(name).name));
 }
 
-// "files.read" below [limits] is limits.files.read. What a key that fits above all tables would be; empty for others.
-std::string misplaced_key(const std::string& name, const TomlNode& node) {
-  const bool quoted = node.key.find('.') != std::string::npos;  // a name of its own
-  if (name == node.key || quoted) return {};
-  if (node.kind != TomlKind::kTable) return find_key(node.key) != nullptr ? node.key : "";
+// The first key in a table of that name that would fit above all tables; empty if there is none.
+std::string known_key_in(const std::string& name, const TomlNode& node) {
+  if (find_key(name) != nullptr) return name;
   for (const TomlNode& child : node.children) {
-    if (std::string whole = node.key + "." + child.key; find_key(whole) != nullptr) return whole;
+    if (node.kind != TomlKind::kTable) break;
+    if (std::string whole = known_key_in(name + "." + child.key, child); !whole.empty()) return whole;
   }
   return {};
 }
 
-std::unexpected<Error> below_a_table(const std::string& name, const std::string& key, const TomlNode& node,
-                                     std::string_view file_name) {
+// "files.read" below [limits] is limits.files.read. What a key that fits above all tables would be; empty for others.
+std::string misplaced_key(const std::string& name, const TomlNode& node) {
+  const bool quoted = node.key.find('.') != std::string::npos;  // a name of its own
+  return name == node.key || quoted ? "" : known_key_in(node.key, node);
+}
+
+const TomlNode* child_of(const TomlNode& table, std::string_view key) {
+  const auto found = std::ranges::find(table.children, key, &TomlNode::key);
+  return found == table.children.end() ? nullptr : &*found;
+}
+
+// A table that dotted keys alone make begins where its name does. Any other takes no dotted key from elsewhere.
+bool is_opened(const TomlNode& node) { return node.kind == TomlKind::kTable && node.position != node.key_position; }
+
+// How to write a key where it fits: in its table, if the file has that one, and in its list.
+std::string where_it_fits(const TomlNode& root, const std::string& key) {
+  const TomlNode* at = &root;
+  std::string table;
+  std::string rest = key;
+  for (std::size_t from = 0, dot = 0; (dot = key.find('.', from)) != std::string::npos; from = dot + 1) {
+    at = child_of(*at, std::string_view(key).substr(from, dot - from));
+    if (at == nullptr) break;
+    if (!is_opened(*at)) continue;
+    table = key.substr(0, dot);
+    rest = key.substr(dot + 1);
+  }
+  if (table.empty()) return "move it above the first [table] of the file";
+  const TomlNode* same = at == nullptr ? nullptr : child_of(*at, key.substr(key.rfind('.') + 1));
+  const bool is_list = same != nullptr && same->kind == TomlKind::kArray;
+  return is_list ? fmt::format("add to the list {} in [{}]", rest, table)
+                 : fmt::format("write {} = ... in [{}]", rest, table);
+}
+
+std::unexpected<Error> below_a_table(const TomlNode& root, const std::string& name, const std::string& key,
+                                     const TomlNode& node, std::string_view file_name) {
   const std::string table = name.substr(0, name.size() - node.key.size() - 1);
   return fail(ErrorCode::kInvalidInput, place(file_name, node.key_position),
-              fmt::format("{} stands below [{}] and belongs to that table", key, table),
-              "move it above the first [table] of the file");
+              fmt::format("{} stands below [{}] and belongs to that table", key, table), where_it_fits(root, key));
 }
 
 struct Candidate {
@@ -171,7 +202,7 @@ Result<std::vector<FoundKey>> find_keys(const TomlNode& root, std::string_view f
     const bool takes_tables =
         spec != nullptr && (spec->type == KeyType::kEnvMap || candidate.node->kind != TomlKind::kTable);
     const std::string misplaced = takes_tables ? "" : misplaced_key(candidate.name, *candidate.node);
-    if (!misplaced.empty()) return below_a_table(candidate.name, misplaced, *candidate.node, file_name);
+    if (!misplaced.empty()) return below_a_table(root, candidate.name, misplaced, *candidate.node, file_name);
     if (spec != nullptr) {
       out.push_back({spec, candidate.node});
     } else if (is_section(candidate.name)) {

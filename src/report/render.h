@@ -31,7 +31,8 @@ std::string render_summary(const Report& report, const RenderOptions& options);
 
 // What C libraries and interpreters ask for at every start and do without.
 bool is_usual(const Denial& denial);
-// The denial to look at first, with the line that allows it, and how many more there are. Empty: none but usual ones.
+// The denial to look at first, with the line that allows it, and how many more there are. Usual ones come last,
+// and only after a guest that failed. Empty: none.
 std::string denial_summary(const Report& report);
 // Every denial with the line of a policy that would allow it, or why none may.
 std::string render_denials(const Report& report, const RenderOptions& options);

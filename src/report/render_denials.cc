@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,7 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/gitconfig",
     "/etc/bash.bashrc",
     "/etc/debuginfod",
+    "/etc/ssl/openssl.cnf",
 });
 
 // "cat, sh" is a list.
@@ -52,6 +54,12 @@ std::string shown_programs(std::string_view list) {
   }
   return out;
 }
+
+// A dotted key fits above all tables only, and not if its own table comes later.
+constexpr std::string_view kHowToAllow =
+    "A line to allow something goes above the first [table] of a policy. If the policy has that table, write the end "
+    "of\n"
+    "the key in it: read = ... in [files]. cloche learn --merge FILE -- COMMAND puts such lines into a policy.\n";
 
 std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
@@ -76,6 +84,10 @@ bool is_usual(const Denial& denial) {
 
 namespace {
 
+// The C library asks a daemon for names of users first, and reads the file then. Who failed may have wanted another
+// one.
+bool is_of_name_service(const Denial& denial) { return denial.what == "socket" && denial.detail == "AF_UNIX"; }
+
 bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
 
 }  // namespace
@@ -83,29 +95,55 @@ bool is_of_internet(const Denial& denial) { return denial.what == "socket" && de
 std::string denial_summary(const Report& report) {
   // Where a socket was refused, how its address would have been found is no news.
   const bool offline = std::ranges::any_of(report.denials, is_of_internet);
-  const Denial* first = nullptr;
-  std::size_t more = 0;
+  const bool failed = exit_code(report.outcome) != 0;
+  std::vector<const Denial*> news;
+  std::vector<const Denial*> usual;
   bool unlisted = false;
   for (const Denial& denial : report.denials) {
     unlisted = unlisted || denial.what == "more";
-    if (is_usual(denial) || (offline && denial.what == "read" && is_of_resolver(denial.detail))) continue;
-    if (first == nullptr) {
-      first = &denial;
-    } else {
-      ++more;
-    }
+    const bool said = offline && denial.what == "read" && is_of_resolver(denial.detail);
+    const bool is_news = !is_usual(denial) && (failed || !is_of_name_service(denial));
+    if (denial.what != "more" && !said) (is_news ? news : usual).push_back(&denial);
   }
-  if (first == nullptr) return {};
-  std::string out = fmt::format("{} {}", printable(first->what), shown_detail(*first));
-  if (!first->allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first->allow));
-  if (is_of_internet(*first) && !first->never.empty()) out += "; " + printable(first->never);
-  if (more != 0) out += fmt::format("; and {}{} more", unlisted ? "at least " : "", more);
+  // A guest that failed may have done so for want of what others do without.
+  const bool any_news = !news.empty();
+  if (failed) news.insert(news.end(), usual.begin(), usual.end());
+  if (news.empty()) return {};
+  const Denial& first = *news.front();
+  std::string out = fmt::format("{} {}", printable(first.what), shown_detail(first));
+  if (!any_news) out += ", which most programs do without";
+  if (!first.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first.allow));
+  if (is_of_internet(first) && !first.never.empty()) out += "; " + printable(first.never);
+  if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted ? "at least " : "", news.size() - 1);
   return out;
 }
 
+namespace {
+
+// By limits of single processes the kernel refuses a call without a word to anybody but the guest.
+bool is_unseen(const Report& report, Guarantee guarantee) {
+  const auto line = std::ranges::find(report.receipt, guarantee, &ReceiptLine::guarantee);
+  return line != report.receipt.end() && line->mechanism.starts_with("RLIMIT_");
+}
+
+// What a guest may have failed of that is not in the list.
+std::string unseen_limits(const Report& report) {
+  const bool pids = is_unseen(report, Guarantee::kPids);
+  const bool memory = is_unseen(report, Guarantee::kMemory);
+  if (exit_code(report.outcome) == 0 || (!pids && !memory)) return {};
+  return fmt::format("{} not seen to be reached where no cgroup holds {}: the guest alone is told (EAGAIN, ENOMEM)\n",
+                     pids && memory ? "limits.pids and limits.memory are"
+                     : pids         ? "limits.pids is"
+                                    : "limits.memory is",
+                     pids && memory ? "them" : "it");
+}
+
+}  // namespace
+
 std::string render_denials(const Report& report, const RenderOptions& options) {
   std::string out = fmt::format("{}  {}\n", printable(report.id), sentence(report));
-  if (report.denials.empty()) return out + "nothing was denied, as far as it was watched (observe)\n";
+  const std::string unseen = paint(unseen_limits(report), Hue::kDim, options.colour);
+  if (report.denials.empty()) return out + "nothing was denied, as far as it was watched (observe)\n" + unseen;
   for (const Denial& denial : report.denials) {
     out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
                        shown_detail(denial));
@@ -120,6 +158,9 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
       out += fmt::format("         {} {}\n", paint("never:", Hue::kYellow, options.colour), printable(denial.never));
     }
   }
+  const bool any_line = std::ranges::any_of(report.denials, [](const Denial& denial) { return !denial.allow.empty(); });
+  if (any_line) out += fmt::format("\n{}", paint(kHowToAllow, Hue::kDim, options.colour));
+  if (!unseen.empty()) out += "\n" + unseen;
   return out;
 }
 

@@ -12,6 +12,7 @@ namespace cloche {
 namespace {
 
 using samples::Random;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -238,6 +239,16 @@ TEST(Denials, X4_ALineOfAPolicyIsShownAsOneCanPasteIt) {
   EXPECT_THAT(render_denials(report, {}), HasSubstr(R"(allow: x\u000a\u009b2J\xff)"));
 }
 
+TEST(Denials, X4_WhySaysWhereInAPolicyALineGoes) {
+  Report report;
+  report.denials = {{"read", "/a", 1, "", "", "no"}};
+  EXPECT_THAT(render_denials(report, {}), Not(HasSubstr("[table]")));
+  report.denials.push_back({"read", "/b", 1, "", "files.read = [\"/b\"]", ""});
+  EXPECT_THAT(render_denials(report, {}),
+              AllOf(HasSubstr("above the first [table]"), HasSubstr("read = ... in [files]"),
+                    HasSubstr("cloche learn --merge FILE")));
+}
+
 TEST(Denials, X4_WhoWantedTheNetworkIsNotToldOfResolvConf) {
   Report report;
   report.denials = {{"read", "/etc/resolv.conf", 1, "curl"}};
@@ -248,11 +259,49 @@ TEST(Denials, X4_WhoWantedTheNetworkIsNotToldOfResolvConf) {
 
 TEST(Denials, X4_WhatRuntimesAskForAtEveryStartIsNoNews) {
   Report report;
+  report.outcome.kind = OutcomeKind::kExited;
   report.denials = {{"read", "/sys/fs/cgroup/memory/memory.limit_in_bytes", 1, "node"},
                     {"write", "/work/x", 1, "cp", "", std::string(kNoOwners)}};
   EXPECT_EQ(denial_summary(report), "");
   report.denials[0].what = "write";
   EXPECT_THAT(denial_summary(report), StartsWith("write /sys/fs/cgroup"));
+}
+
+TEST(Denials, X4_ButAGuestMayHaveFailedOfIt) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.denials = {{"read", "/proc/meminfo", 1, "free", "", "no"}, {"more", "attempts", 4}};
+  EXPECT_EQ(denial_summary(report), "read /proc/meminfo, which most programs do without");
+  report.denials.push_back({"socket", "AF_NETLINK, raw", 1, "ip"});
+  report.denials.push_back({"write", "/work/x", 1, "tar"});
+  EXPECT_EQ(denial_summary(report), "write /work/x; and at least 2 more") << "what is usual comes last";
+  report.outcome.code = 0;
+  EXPECT_EQ(denial_summary(report), "write /work/x");
+}
+
+TEST(Denials, X4_WhatNameServicesAndNodeAskForIsNoNews) {
+  Report report;
+  report.outcome.kind = OutcomeKind::kExited;
+  report.denials = {{"read", "/etc/ssl/openssl.cnf", 1, "node"}, {"socket", "AF_UNIX", 1, "ls"}};
+  EXPECT_EQ(denial_summary(report), "");
+  report.outcome.code = 1;
+  EXPECT_THAT(denial_summary(report), StartsWith("socket AF_UNIX; and 1 more")) << "it may have needed that one";
+}
+
+TEST(Denials, X4_WhyNamesLimitsThatNobodySeesReached) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 2, 0, "", "", ""};
+  report.receipt = {{Guarantee::kMemory, Standing::kWeakened, "RLIMIT_AS per process", ""},
+                    {Guarantee::kPids, Standing::kHeld, "RLIMIT_NPROC per user namespace", ""}};
+  const auto told = [&] { return render_denials(report, {}); };
+  EXPECT_THAT(told(), HasSubstr("limits.pids and limits.memory are not seen to be reached"));
+  report.receipt[0].mechanism = "cgroup v2 memory";
+  EXPECT_THAT(told(), AllOf(HasSubstr("limits.pids is not seen to be reached"), Not(HasSubstr("limits.memory"))));
+  report.receipt[1].mechanism = "cgroup v2 pids and RLIMIT_NPROC";
+  EXPECT_THAT(told(), Not(HasSubstr("to be reached")));
+  report.receipt[1].mechanism = "RLIMIT_NPROC per user namespace";
+  report.outcome.code = 0;
+  EXPECT_THAT(told(), Not(HasSubstr("to be reached")));
 }
 
 TEST(Summary, X4_DenialsGetTheSecondLine) {

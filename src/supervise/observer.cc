@@ -255,12 +255,15 @@ std::string Observer::key_of(const Sighting& seen) const {
                      static_cast<int>(seen.family), seen.what);
 }
 
+bool Observer::is_of_a_grant(const std::string& path) const {
+  return std::ranges::any_of(grants_,
+                             [&](const std::string& grant) { return path == grant || path.starts_with(grant + "/"); });
+}
+
 // What is granted may lie on a server that does not answer, and there are other runs. The rest is the cell's own, or
 // the system's.
 guest_view::Patience Observer::patience_for(const std::string& path) const {
-  const bool granted = std::ranges::any_of(
-      grants_, [&](const std::string& grant) { return path == grant || path.starts_with(grant + "/"); });
-  return granted || !own_table_ ? guest_view::Patience::kAtHand : guest_view::Patience::kWaits;
+  return is_of_a_grant(path) || !own_table_ ? guest_view::Patience::kAtHand : guest_view::Patience::kWaits;
 }
 
 bool Observer::has_room_for(const Sighting& seen) const {
@@ -277,9 +280,11 @@ void Observer::look_at(Sighting& seen, const std::string& path) const {
 
 void Observer::look_for(Sighting& seen) const {
   look_at(seen, seen.what);
-  // Only where the guest writes can it have made a link that leads out of what it sees.
+  // Only where the guest writes can it have made a link that leads out of what it sees. One of a grant may do so, too;
+  // that its end is missing in a place of the cell's own is not at hand.
   const bool own = (observe::rights_to(plan_, seen.what) & landlock::kMakeSym) != 0;
-  if (seen.presence != Presence::kThere && own && !is_of_names(seen.use)) {
+  const bool granted = seen.presence == Presence::kUnknown && is_of_a_grant(seen.what);
+  if (seen.presence != Presence::kThere && (own || granted) && !is_of_names(seen.use)) {
     if (const std::string end = guest_view::leads_to(root_, seen.what); !end.empty()) {
       look_at(seen, end);
       if (seen.real.empty()) seen.real = end;

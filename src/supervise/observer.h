@@ -76,6 +76,7 @@ class Observer {
   bool is_foreign_group(long group) const;
   bool may_read(pid_t pid, std::uint64_t address);
   bool still_there(const seccomp_notif& told);
+  bool is_of_a_grant(const std::string& path) const;
   guest_view::Patience patience_for(const std::string& path) const;
   bool has_room_for(const observe::Sighting& sighting) const;
   std::string key_of(const observe::Sighting& sighting) const;

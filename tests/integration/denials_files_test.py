@@ -321,6 +321,23 @@ class OwnPlaces(DenialCase):
 
 
 class Links(DenialCase):
+    def test_X4_one_that_leads_into_a_place_of_the_cells_own(self):
+        link, there = (tempfile.mkdtemp(prefix="cloche-denials-", dir="/tmp") for _ in range(2))
+        for folder in (link, there):
+            self.addCleanup(shutil.rmtree, folder)
+        os.symlink(there, os.path.join(link, "l"))
+        end = os.path.join(there, "f")
+        with open(end, "w", encoding="utf-8") as file:
+            file.write("there")
+        name = os.path.join(link, "l", "f")
+        _, report = self.run_report("--", "cat", name)
+        line = self.denial(report, "read", name)["allow"]
+        self.assertEqual(line, f'files.read = ["{link}", "{end}"]')
+        _, report = self.run_report("--policy", self.policy(line), "--", "cat", name)
+        self.assertEqual((output_of(report), self.told(report, "read")), ("there", []))
+        _, report = self.run_report("--read", link, "--", "cat", name)
+        self.assertEqual(self.denial(report, "read", name)["allow"], f'files.read = ["{end}"]')
+
     def test_X4_one_that_leads_elsewhere_the_second_time(self):
         for target, denied in ((self.data, True), ("/tmp/own2", False)):
             with self.subTest(target):

@@ -364,6 +364,17 @@ except OSError: pass
         done, _ = self.run_report("--", "cat", name)
         self.assertIn(b'a; allowed by tier = \\"process\\""; allowed by files.read', done.stderr)
 
+    def test_X4_no_run_is_named_that_has_no_record(self):
+        for options, state in ((["--no-record"], "1"), ([], "0")):
+            done = self.cloche("run", *options, "--", "cat", self.data, env={**os.environ, "CLOCHE_RECORD": state})
+            self.assertIn(b"denied: read " + self.data.encode(), done.stderr)
+            self.assertNotIn(b"cloche why", done.stderr)
+
+    def test_X4_why_of_no_name(self):
+        done = self.cloche("why", "")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"the name of a run is empty", done.stderr)
+
     def test_X4_why_waits_for_no_pipe(self):
         pipe = os.path.join(self.place, "pipe")
         os.mkfifo(pipe)
