@@ -216,10 +216,12 @@ void Tracer::handle_event(pid_t pid, int event) {
     tracee.role = numbered(name);
   } else if (event != PTRACE_EVENT_STOP) {
     unsigned long message = 0;
-    ptrace(PTRACE_GETEVENTMSG, pid, nullptr, &message);
-    const auto child = static_cast<pid_t>(message);
-    tracees_[child].role = numbered(role_of_child(pid));
-    if (early_.erase(child) != 0) resume(child);
+    // A parent that was killed meanwhile tells nothing more.
+    if (ptrace(PTRACE_GETEVENTMSG, pid, nullptr, &message) == 0 && message != 0) {
+      const auto child = static_cast<pid_t>(message);
+      tracees_[child].role = numbered(role_of_child(pid));
+      if (early_.erase(child) != 0) resume(child);
+    }
   }
   resume(pid);
 }
