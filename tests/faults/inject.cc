@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -200,7 +201,9 @@ void Tracer::handle_event(pid_t pid, int event) {
     if (tracee.role.starts_with("guest")) {
       if (roles_.contains("engine")) {
         say("guest\n");
-        if (listing_) watching_ = false;
+        // The launch is over; but a call that was skipped still gets its answer.
+        const bool busy = std::ranges::any_of(tracees_, [](const auto& entry) { return entry.second.in_fault; });
+        if (!busy) watching_ = false;
       }
       ptrace(PTRACE_DETACH, pid, nullptr, 0);
       tracees_.erase(pid);
