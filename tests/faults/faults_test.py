@@ -112,12 +112,15 @@ class Campaign:
         for place, step in enumerate(steps):
             order.setdefault(step["text"], place)
         begin = next(int(number) for number, name in SETTINGS["kinds"].items() if name == "kGuestSession")
-        inits = collections.Counter(call[0] for call in calls if call[0].endswith("init"))
+        inits = collections.Counter(call[0] for call in calls if call[0].split(".")[0].endswith("init"))
         for step in steps:
             if self.kinds[step["kind"]] & self.named or self.name_of(step["kind"]) in UNNAMED:
                 continue
-            role = inits.most_common(1)[0][0] if step["kind"] < begin else "guest"
-            self.look_for(stage, [call for call in calls if call[0] == role], order, order[step["text"]])
+            # The engine may have begun a first process before it knew that it would take another.
+            roles = [role for role, _ in inits.most_common()] if step["kind"] < begin else ["guest"]
+            for role in roles:
+                if not self.kinds[step["kind"]] & self.named:
+                    self.look_for(stage, [call for call in calls if call[0] == role], order, order[step["text"]])
 
     @staticmethod
     def name_of(kind):
