@@ -5,8 +5,11 @@
 namespace cloche {
 namespace {
 
+// A cell may say anything, but nothing has happened later than now.
 Clock::time_point to_time(std::uint64_t stamp) {
-  return Clock::time_point(std::chrono::nanoseconds(static_cast<std::int64_t>(stamp)));
+  const auto now = Clock::now().time_since_epoch();
+  const auto latest = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+  return Clock::time_point(std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(stamp, latest))));
 }
 
 }  // namespace

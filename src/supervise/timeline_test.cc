@@ -63,6 +63,21 @@ TEST(Timeline, PhasesAreAsInitMeasuredThem) {
                                            std::pair("check", 10)));
 }
 
+TEST(Timeline, NoStampOfACellLiesInTheFutureOrBeforeAllTime) {
+  for (const std::uint64_t lie : {~std::uint64_t{0}, std::uint64_t{1} << 63, (std::uint64_t{1} << 63) - 1}) {
+    const Clock::time_point begun = Clock::now();
+    Timeline timeline;
+    timeline.begin(begun);
+    timeline.until("guest", lie);
+    timeline.until("reap", Clock::now());
+    const auto most = std::chrono::ceil<microseconds>(Clock::now() - begun);
+    for (const TimingStep& step : timeline.take()) {
+      EXPECT_GE(step.took.count(), 0) << step.name;
+      EXPECT_LE(step.took, most) << step.name;
+    }
+  }
+}
+
 TEST(Timeline, WhatRunsBesideMovesNothing) {
   Timeline timeline;
   timeline.begin(at(10));
