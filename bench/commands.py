@@ -30,24 +30,29 @@ def keeper(cloche, folder):
         subprocess.run([cloche, "keeper", "stop"], env=env, check=False)
 
 
+HANDED = {"handed over, no cell": [], "handed over, no cell, watched": ["watch"],
+          "handed over, ready cell, watched": ["cell"]}
+
+
 @contextlib.contextmanager
 def handed(programs, folder):
-    """Rows of commands that a resident process runs in no cell (handed.c), without and with a watch over its opens."""
+    """Rows of commands that a resident process runs (handed.c): in no cell, watched, and in a cell that stands ready. A
+    server that cannot run here has no row."""
     program = build_small(programs, folder, "handed")
     rows, servers = {}, []
     try:
-        for name, words in {"handed over, no cell": [], "handed over, no cell, watched": ["watch"]}.items():
-            place = os.path.join(folder, f"handed{len(words)}")
-            servers.append(subprocess.Popen([program, "serve", place, *words], stdin=subprocess.DEVNULL))
-            rows[name] = [program, "ask", place, *rivals.GUEST]
-            for _ in range(100):
-                if os.path.exists(place):
-                    break
+        for name, words in HANDED.items():
+            place = os.path.join(folder, f"handed{len(servers)}")
+            servers.append(subprocess.Popen([program, "serve", place, *words], stdin=subprocess.DEVNULL,
+                                            stderr=subprocess.DEVNULL))
+            while servers[-1].poll() is None and not os.path.exists(place):
                 time.sleep(0.01)
+            if servers[-1].poll() is None:
+                rows[name] = [program, "ask", place, *rivals.GUEST]
         yield rows
     finally:
         for server in servers:
-            server.kill()
+            server.terminate()  # the one with a cell puts it away
             server.wait()
 
 

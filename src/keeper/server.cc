@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::chrono::seconds kUnusedAfter{60};
 constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::milliseconds kFarewell{1};  // a command's own end takes a part of that
 constexpr std::size_t kMostOrders = 64;  // of one client, waiting
 
 // Of clients, and of cells on loan: without a descriptor left, a keeper could not even refuse.
@@ -136,7 +137,10 @@ void Server::accept_client() {
   const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) return;
   Fd socket(fd);
-  if (clients_.size() < most_) (void)add_client(std::move(socket));
+  if (clients_.size() >= most_ || !add_client(std::move(socket))) return;
+  // While it makes its plan, so that it need not wait for this. Whoever cannot be looked at yet is looked at later.
+  Client& client = clients_.back();
+  client.checked = check_same_standing(client.socket, standing_).has_value();
 }
 
 Status Server::add_client(Fd socket) {
@@ -162,7 +166,7 @@ void Server::on_message(Client& client) {
     return;
   }
   if (!client.checked) {
-    // Not when it connected: it can be looked at while it waits for an answer (client.cc, Visible).
+    // An ordinary user's process can be looked at only while it waits for an answer (client.cc, Visible).
     if (Status same = check_same_standing(client.socket, standing_); !same) {
       refuse(client.socket, same.error().message);
       client.gone = true;
@@ -177,7 +181,10 @@ void Server::on_message(Client& client) {
       answer_take(client, payload);
       break;
     case AskKind::kDone:
-      if (client.borrowed.erase(ask.serial) > 0) spares_->done(ask.serial);
+      if (client.borrowed.erase(ask.serial) > 0) {
+        spares_->done(ask.serial);
+        last_done_ = Clock::now();
+      }
       break;
     case AskKind::kReserve:
       // What nobody could keep count of is not promised: whoever waits for it is told, and asks again.
@@ -282,12 +289,14 @@ Status Server::run() {
     if (stopping_) break;
     auto deadline = next_retirement_;
     if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
-    // Background work gives way to whoever has just begun a run, who needs the cpu, unless there is nothing left for
-    // the next one.
+    // Background work gives way to whoever has just begun a run, who needs the cpu, and to whoever is about to leave,
+    // with whom it would share the kernel's locks on memory and groups; unless there is nothing left for the next one.
     const bool busy = std::ranges::any_of(clients_, [](const Client& c) {
       return std::ranges::any_of(c.borrowed, [](const auto& loan) { return loan.second; });
     });
-    const auto quiet_from = busy && !spares_->exhausted() ? last_taken_ + kPause : Clock::time_point::min();
+    const auto quiet_from = spares_->exhausted() ? Clock::time_point::min()
+                            : busy               ? last_taken_ + kPause
+                                                 : last_done_ + kFarewell;
     if (Clock::now() < quiet_from) {
       deadline = std::min(deadline, quiet_from);
     } else if (spares_->work()) {

@@ -82,6 +82,7 @@ class Server {
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_asked_ = Clock::now();
   Clock::time_point last_taken_{};
+  Clock::time_point last_done_ = Clock::time_point::min();
   Clock::time_point next_retirement_{};
   bool only_one_ = false;
   bool parent_ended_ = false;
