@@ -58,9 +58,10 @@ std::uint32_t native_arch();
 enum class Watch : std::uint8_t {
   kNothing,
   kCalls,  // what the filter denies, and calls by name that change files, execute, connect, bind or signal
-  kFiles,  // and those that open files for reading
-  kAll,    // and those that only look, also from an open directory: every name
+  kFiles,  // and those that open files for reading, or look at them
+  kAll,    // and those that do so from an open directory: every name
 };
+std::string_view to_string(Watch watch);  // "off", "calls", "files", "all": the words of a policy
 // What of a plan decides how much has to be told.
 struct Telling {
   Watch level = Watch::kNothing;

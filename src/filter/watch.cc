@@ -94,10 +94,10 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"stat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
     {"lstat", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
     {"newfstatat", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
-    {"statx", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
-    {"access", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
-    {"faccessat", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
-    {"faccessat2", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
+    {"statx", Use::kLook, Watch::kFiles, 1, 0, kNone, kNone, kNone},
+    {"access", Use::kLook, Watch::kFiles, 0, kNone, kNone, kNone, kNone},
+    {"faccessat", Use::kLook, Watch::kFiles, 1, 0, kNone, kNone, kNone},
+    {"faccessat2", Use::kLook, Watch::kFiles, 1, 0, kNone, kNone, kNone},
     {"readlink", Use::kLook, Watch::kAll, 0, kNone, kNone, kNone, kNone},
     {"readlinkat", Use::kLook, Watch::kAll, 1, 0, kNone, kNone, kNone},
 });
@@ -148,9 +148,9 @@ ArgCheck only_reads(std::int8_t flags) {
 constexpr ArgCheck kToExecute{ArgCheck::Op::kMaskedEqual, 2, 32, PROT_EXEC, PROT_EXEC};
 constexpr ArgCheck kOfAFile{ArgCheck::Op::kMaskedEqual, 3, 32, MAP_ANONYMOUS, 0};
 
-// What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that read whole trees do
-// it from open directories: below kAll that is not told, since who has the directory open may read it. What changes
-// something is always told.
+// What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that read or look through
+// whole trees do it from open directories: below kAll that is not told, since who has the directory open may read it.
+// What changes something is always told.
 void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, const WatchedCall& call, Watch watch) {
   const auto with = [&](std::initializer_list<ArgCheck> more, Action action) {
     Clause clause{checks, action};
@@ -159,6 +159,10 @@ void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, 
   };
   if (call.use == Use::kMap) {
     with({kToExecute, kOfAFile}, kTellIt);
+    return with({}, kAllowIt);
+  }
+  if (watch < Watch::kAll && call.use == Use::kLook && call.place != kNoArgument) {
+    with({from_working_directory(call.place)}, kTellIt);
     return with({}, kAllowIt);
   }
   if (watch < Watch::kAll && call.flags != kNoArgument) {
@@ -242,6 +246,20 @@ void tell_of(Rule& rule, const WatchedCall& call, const Telling& telling) {
 }
 
 }  // namespace
+
+std::string_view to_string(Watch watch) {
+  switch (watch) {
+    case Watch::kNothing:
+      break;
+    case Watch::kCalls:
+      return "calls";
+    case Watch::kFiles:
+      return "files";
+    case Watch::kAll:
+      return "all";
+  }
+  return "off";
+}
 
 std::span<const WatchedCall> watched_calls() { return kByName; }
 

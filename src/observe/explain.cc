@@ -188,13 +188,28 @@ std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan,
   return out;
 }
 
-std::vector<Denial> explain_network(const NetworkUse& use) {
+namespace {
+
+// "sh, curl" to "sh or curl".
+std::string one_of(std::string programs) {
+  constexpr std::string_view kComma = ", ";
+  constexpr std::string_view kOr = " or ";
+  for (std::size_t at = 0; (at = programs.find(kComma, at)) != std::string::npos; at += kOr.size()) {
+    programs.replace(at, kComma.size(), kOr);
+  }
+  return programs;
+}
+
+}  // namespace
+
+std::vector<Denial> explain_network(const NetworkUse& use, const std::string& ran) {
+  const std::string program = one_of(ran);
   std::map<std::pair<std::string, std::string>, Denial> found;
   std::vector<std::pair<std::string, std::string>> order;
   const auto add = [&](std::string detail, std::uint64_t count, const Advice& advice) {
     const std::pair key("connect", detail);
     const auto [place, is_new] =
-        found.try_emplace(key, Denial{"connect", std::move(detail), 0, {}, advice.allow, advice.never});
+        found.try_emplace(key, Denial{"connect", std::move(detail), 0, program, advice.allow, advice.never});
     place->second.count += count;
     if (is_new) order.push_back(key);
   };

@@ -43,8 +43,8 @@ std::vector<Denial> explain(const std::vector<Sighting>& seen, const Plan& plan,
 // "cat" and "sh, cat" make "cat, sh": the first few, in the order in which they came.
 void add_programs(std::string& list, std::string_view more);
 
-// What the gateway refused, in the same words.
-std::vector<Denial> explain_network(const NetworkUse& use);
+// What the gateway refused, in the same words. It sees connections and no processes: one of those that `ran` asked.
+std::vector<Denial> explain_network(const NetworkUse& use, const std::string& ran);
 
 // The line that raises a limit of the plan, by the key's name: "limits.pids = 128".
 std::string raised_limit(const Plan& plan, const std::string& key);

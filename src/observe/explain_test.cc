@@ -186,12 +186,15 @@ TEST(Explain, X4_WhatTheGatewayRefused) {
   c.reason = "evil.example:443 is denied by net.deny \"*.example:443\"";
   c.name = "also.example";
   use.connections.push_back(c);
-  const auto denials = explain_network(use);
+  const auto denials = explain_network(use, "sh, curl");
   ASSERT_EQ(denials.size(), 2u);
   EXPECT_EQ(denials[0].allow, "net.allow = [\"evil.example:443\"]");
   EXPECT_EQ(denials[0].count, 3u);
+  EXPECT_EQ(denials[0].program, "sh or curl");
   EXPECT_EQ(denials[1].allow, "");
   EXPECT_NE(denials[1].never.find("net.deny"), std::string::npos);
+  EXPECT_EQ(explain_network(use, "curl")[0].program, "curl");
+  EXPECT_EQ(explain_network(use, "")[0].program, "");
 }
 
 TEST(Explain, X4_LimitsOfTheNetworkAreRaisedByTheirKeys) {

@@ -205,6 +205,7 @@ std::string to_json(const Report& report) {
   json.member("tier", report.tier);
   json.member("backend", report.backend);
   json.member("policy", report.policy);
+  if (!report.observed.empty()) json.member("observed", report.observed);
   write(json, report.argv);
   write_all(json, "receipt", report.receipt);
   json.strings("weakenings", report.weakenings);

@@ -220,6 +220,7 @@ Report read_report(const Place& at) {
   report.tier = at.at("tier").text();
   report.backend = at.at("backend").text();
   report.policy = at.at("policy").text();
+  report.observed = at.text_or_empty("observed");
   report.argv = at.at("argv").list<std::string>(text);
   if (at.has("argv_base64")) {
     report.argv = at.at("argv_base64").list<std::string>([](const Place& place) { return place.bytes(); });

@@ -43,14 +43,18 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/ssl/openssl.cnf",
 });
 
-// "cat, sh" is a list.
+// "cat, sh" is a list, and so is "cat or sh": one of them.
 std::string shown_programs(std::string_view list) {
   std::string out;
   while (!list.empty()) {
-    const std::size_t end = std::min(list.find(", "), list.size());
-    const std::string_view name = list.substr(0, end);
-    out += (out.empty() ? "" : ", ") + (name == "…" ? std::string(name) : printable_word(name));
-    list.remove_prefix(std::min(end + 2, list.size()));
+    const std::size_t comma = std::min(list.find(", "), list.size());
+    const std::size_t either = std::min(list.find(" or "), list.size());
+    const std::string_view name = list.substr(0, std::min(comma, either));
+    out += name == "…" ? std::string(name) : printable_word(name);
+    list.remove_prefix(name.size());
+    const std::string_view between = list.substr(0, comma < either ? 2 : 4);
+    out += between;
+    list.remove_prefix(between.size());
   }
   return out;
 }
@@ -138,12 +142,30 @@ std::string unseen_limits(const Report& report) {
                      pids && memory ? "them" : "it");
 }
 
+// What a guest may have been denied that nobody was told of.
+std::string unwatched(const Report& report) {
+  if (exit_code(report.outcome) == 0) return {};
+  if (report.observed == "files") {
+    return "not watched: names that are looked at by stat or readlink, or from an open directory; --observe all tells "
+           "of them\n";
+  }
+  if (report.observed == "calls") return "not watched: names that are read or looked at; --observe all tells of them\n";
+  if (report.observed == "off") return "not watched: anything but limits and network; --observe all tells of it\n";
+  return {};
+}
+
+std::string nothing_denied(const Report& report) {
+  const std::string level =
+      report.observed.empty() ? "observe" : fmt::format("observe = \"{}\"", printable(report.observed));
+  return fmt::format("nothing was denied, as far as it was watched ({})\n", level);
+}
+
 }  // namespace
 
 std::string render_denials(const Report& report, const RenderOptions& options) {
   std::string out = fmt::format("{}  {}\n", printable(report.id), sentence(report));
-  const std::string unseen = paint(unseen_limits(report), Hue::kDim, options.colour);
-  if (report.denials.empty()) return out + "nothing was denied, as far as it was watched (observe)\n" + unseen;
+  const std::string unseen = paint(unseen_limits(report) + unwatched(report), Hue::kDim, options.colour);
+  if (report.denials.empty()) return out + nothing_denied(report) + unseen;
   for (const Denial& denial : report.denials) {
     out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
                        shown_detail(denial));

@@ -304,6 +304,33 @@ TEST(Denials, X4_WhyNamesLimitsThatNobodySeesReached) {
   EXPECT_THAT(told(), Not(HasSubstr("to be reached")));
 }
 
+TEST(Denials, X4_WhySaysWhatWasNotWatched) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 2, 0, "", "", ""};
+  report.observed = "files";
+  const auto told = [&] { return render_denials(report, {}); };
+  EXPECT_THAT(told(), HasSubstr("as far as it was watched (observe = \"files\")"));
+  for (const char* level : {"off", "calls", "files"}) {
+    report.observed = level;
+    EXPECT_THAT(told(), HasSubstr("\nnot watched: ")) << level;
+  }
+  report.denials = {{"read", "/x", 1}};
+  EXPECT_THAT(told(), HasSubstr("\nnot watched: "));
+  report.observed = "all";
+  EXPECT_THAT(told(), Not(HasSubstr("not watched")));
+  report.observed = "files";
+  report.outcome.code = 0;
+  EXPECT_THAT(told(), Not(HasSubstr("not watched")));
+}
+
+TEST(Denials, X4_OneOfSeveralPrograms) {
+  Report report;
+  report.denials = {{"connect", "a.example:1", 1, "sh or a b or c"}};
+  EXPECT_THAT(render_denials(report, {}), HasSubstr("once, by sh or \"a b\" or c\n"));
+  report.denials[0].program = "sh, a b, \xe2\x80\xa6";
+  EXPECT_THAT(render_denials(report, {}), HasSubstr("once, by sh, \"a b\", \xe2\x80\xa6\n"));
+}
+
 TEST(Summary, X4_DenialsGetTheSecondLine) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kSignaled, 0, 11, "", "", ""};

@@ -139,6 +139,7 @@ struct Report {
   std::string tier;
   std::string backend;
   std::string policy;
+  std::string observed;  // how much was watched: "off", "calls", "files" or "all"; empty where nothing ran
   std::vector<std::string> argv;
   std::vector<ReceiptLine> receipt;
   std::vector<std::string> weakenings;  // one sentence each

@@ -74,6 +74,7 @@ inline Report random_report(Random& random) {
   r.tier = random_text(random, 3);
   r.backend = random_text(random, 3);
   r.policy = random_text(random, 3);
+  r.observed = random_text(random, 3);
   for (auto n = below(random, 4); n > 0; --n) r.argv.push_back(random_output(random));
   for (auto n = below(random, 6); n > 0; --n) {
     r.receipt.push_back({static_cast<Guarantee>(below(random, kGuaranteeCount)),
@@ -142,6 +143,7 @@ inline Report example() {
   r.tier = "namespace";
   r.backend = "native";
   r.policy = "untrusted";
+  r.observed = "files";
   r.argv = {"/usr/bin/python3", "loop.py"};
   r.receipt = {
       {Guarantee::kCapabilities, Standing::kHeld, "capset, bounding set, securebits", "CapBnd 0000000000000000"},

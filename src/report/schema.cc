@@ -32,6 +32,8 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"tier", kText, kAlways, "The tier that held the run: `process`, `namespace`, `container` or `microvm`."},
     {"backend", kText, kAlways, "The backend that built the cell, for example `native` or `bwrap`."},
     {"policy", kText, kAlways, "The preset or file that the policy came from."},
+    {"observed", kText, kSometimes,
+     "How much of the guest was watched for denials: `off`, `calls`, `files` or `all`. Not there where nothing ran."},
     {"argv", kList, kAlways, "The command as the guest saw it."},
     {"argv[]", kText, kAlways, "One argument; bytes that are not UTF-8 are replaced by U+FFFD."},
     {"argv_base64", kList, kSometimes, "The command byte for byte; there only if an argument is not valid UTF-8."},

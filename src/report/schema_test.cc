@@ -103,6 +103,9 @@ TEST(Schema, X1_RequiresExactlyTheKeysThatAreAlwaysThere) {
   plain.network.reset();
   EXPECT_FALSE(emitted(plain).contains("network"));
   always.erase("network");
+  plain.observed.clear();
+  EXPECT_FALSE(emitted(plain).contains("observed"));
+  always.erase("observed");
   for (const ReportKey& key : report_keys()) {
     const std::string path(key.path);
     if (path.starts_with("argv_base64")) continue;

@@ -48,6 +48,8 @@ class Observer {
   std::uint64_t opens_refused() const { return opens_refused_; }
   // Who that was, or who had that many.
   const std::string& openers() const { return openers_; }
+  // The programs that ran in the cell.
+  const std::string& ran() const { return ran_; }
   // How often somebody was seen to have that many, by what he did with the last one.
   std::uint64_t all_open() const { return all_open_; }
   // Different ones that there was no room for.
@@ -107,6 +109,7 @@ class Observer {
   std::uint64_t opens_refused_ = 0;
   std::uint64_t all_open_ = 0;
   std::string openers_;
+  std::string ran_;
   guest_view::OpenFiles open_files_;
   AbstractNames abstract_names_;
   std::pair<pid_t, std::string> program_{-1, {}};  // of the last one whose name was asked for

@@ -74,6 +74,7 @@ Run::Run(Poller& poller, std::shared_ptr<const Plan> plan, RunWiring wiring, std
   report_.tier = to_string(plan_.tier);
   report_.backend = to_string(plan_.backend);
   report_.policy = plan_.policy_name;
+  report_.observed = filter::to_string(plan_.watch);
   report_.argv = wiring_.argv.empty() ? plan_.argv : wiring_.argv;
   report_.weakenings = plan_.weakenings;
 }

@@ -81,7 +81,7 @@ void Run::explain_denials() {
     }
     if (wiring_.on_seen) wiring_.on_seen(observer_->sightings());
   }
-  if (report_.network) append(observe::explain_network(*report_.network));
+  if (report_.network) append(observe::explain_network(*report_.network, observer_ ? observer_->ran() : ""));
 }
 
 }  // namespace cloche

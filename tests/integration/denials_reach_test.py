@@ -17,6 +17,26 @@ def sendmmsg(s, address):
 TELLS_HOW_MANY = os.stat("/proc/self/fd").st_size != 0  # a kernel before 6.2 does not
 
 
+class BehindAGateway(DenialCase):
+    """The gateway sees connections and no processes; that one of the programs that ran asked is known."""
+    LOOK_UP = """import socket
+try: socket.create_connection(("denied.example", 443), 2)
+except OSError: pass
+"""
+
+    def asked(self, *command):
+        _, report = self.run_report("--allow-net", "allowed.example:443", "--", *command)
+        return self.denial(report, "connect", "denied.example")["program"]
+
+    def test_X4_the_program_that_asked(self):
+        self.assertEqual(self.asked("/usr/bin/python3", "-c", self.LOOK_UP), "python3")
+
+    def test_X4_one_of_those_that_ran(self):
+        script = self.path("look_up.py", self.LOOK_UP)
+        self.assertEqual(self.asked("/bin/sh", "-c", f"true; cat /dev/null; no-such-program; python3 - <<'END'\n{open(script).read()}END\n"),
+                         "sh or cat or python3")
+
+
 class Datagrams(DenialCase):
     def setUp(self):
         super().setUp()

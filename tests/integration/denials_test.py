@@ -307,6 +307,27 @@ attempt(read)
             _, found = self.python("--observe", level, body=body)
             details = {d["detail"] for d in found["denials"]}
             self.assertEqual(("open" in seen, "look" in seen), (self.data in details, self.place in details), level)
+            self.assertEqual(found["observed"], level)
+
+    def test_X4_what_ls_and_questions_for_access_look_at(self):
+        for kind, options in KINDS.items():
+            if kind == "process":
+                continue  # Landlock keeps nobody from looking
+            for command in (["ls", self.place], ["ls", "-l", self.data], ["sh", "-c", f"[ -r {self.data} ]"]):
+                with self.subTest(kind, command=command):
+                    done, report = self.run_report(*options, "--", *command)
+                    self.assertNotEqual(done.returncode, 0)
+                    path = self.place if self.place in command else self.data
+                    self.assertEqual(self.denial(report, "read", path)["allow"], f'files.read = ["{path}"]')
+
+    def test_X4_why_says_what_was_not_watched(self):
+        report = self.path("failed.json")
+        self.cloche("run", "--report", report, "--", "sh", "-c", f"[ -f {self.data} ]")
+        self.assertIn(b"not watched: names that are looked at by stat", self.cloche("why", report).stdout)
+        self.cloche("run", "--observe", "all", "--report", report, "--", "sh", "-c", f"[ -f {self.data} ]")
+        shown = self.cloche("why", report).stdout
+        self.assertIn(f'allow: files.read = ["{self.data}"]'.encode(), shown)
+        self.assertNotIn(b"not watched", shown)
 
     def test_X4_a_hostile_guest_cannot_flood_the_report(self):
         body = f"""
