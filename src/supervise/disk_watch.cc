@@ -18,7 +18,9 @@ constexpr Millis kSlice{2};
 constexpr Millis kHurriedSlice{10};
 constexpr Millis kShortestPause{100};
 constexpr Millis kLongestPause{1'000};
-constexpr int kShare = 19;  // of rest to work: a twentieth of a cpu
+constexpr Millis kShortestWait{2};
+constexpr std::uint64_t kFastest = 2;  // bytes that a guest writes in a nanosecond
+constexpr int kShare = 19;             // of rest to work: a twentieth of a cpu
 // What belongs to no file: blocks of extents and directories.
 constexpr std::uint64_t kSlack = std::uint64_t{64} * 1024;
 constexpr std::uint64_t kSlackShare = 256;
@@ -83,6 +85,10 @@ std::vector<DiskWatch::Room> DiskWatch::rooms() const {
 void DiskWatch::advance(Clock::time_point now, const Cell& cell) {
   if (now < next_ || phase_ == Phase::kDone) return;
   if (phase_ == Phase::kIdle) {
+    if (now < due_ && (now < rested_ || !shrank())) {
+      next_ = std::min(due_, std::max(rested_, now + until_used_up()));
+      return;
+    }
     meter_.restart();
     cost_ = {};
     phase_ = Phase::kTrees;
@@ -139,10 +145,34 @@ void DiskWatch::finish_look(Clock::time_point now) {
   last_ = meter_.found();
   interval_ = changed ? Clock::duration(kShortestPause) : std::min<Clock::duration>(interval_ * 2, kLongestPause);
   const Clock::duration rest = kShare * cost_;
-  next_ = now + (meter_.disturbed() ? rest : std::max(interval_, rest));
-  next_ = std::min(next_, now + std::max<Clock::duration>(kLongestPause, rest));
+  due_ = now + (meter_.disturbed() ? rest : std::max(interval_, rest));
+  due_ = std::min(due_, now + std::max<Clock::duration>(kLongestPause, rest));
+  rested_ = now + rest;
+  rest_from(now);
   held_ = {};
   phase_ = Phase::kIdle;
+}
+
+// How long the fastest guest would take for what it may still write.
+Clock::duration DiskWatch::until_used_up() const {
+  const auto left = std::chrono::nanoseconds(more_than(limits_.disk.count, used_.bytes) / kFastest);
+  return std::clamp<Clock::duration>(left, kShortestWait, kShortestPause);
+}
+
+// By half of what the guest may still write. Others write there, too: it only makes us look.
+bool DiskWatch::shrank() const {
+  const std::uint64_t bytes = more_than(limits_.disk.count, used_.bytes) / 2;
+  const std::uint64_t files = more_than(limits_.inodes, used_.files) / 2;
+  const std::vector<Room> now = rooms();
+  for (std::size_t i = 0; i < now.size() && i < left_.size(); ++i) {
+    if (more_than(left_[i].bytes, now[i].bytes) > bytes || more_than(left_[i].files, now[i].files) > files) return true;
+  }
+  return false;
+}
+
+void DiskWatch::rest_from(Clock::time_point now) {
+  left_ = rooms();
+  next_ = std::min(due_, std::max(rested_, now + until_used_up()));
 }
 
 void DiskWatch::judge() {
@@ -151,13 +181,14 @@ void DiskWatch::judge() {
   const Amount& held = held_.found();
   const std::uint64_t inside = more_than(scratch.bytes, scratch_before_.bytes);
   const std::uint64_t outside = more_than(found.bytes + held.bytes, before_.bytes);
+  const std::uint64_t files =
+      more_than(scratch.files, scratch_before_.files) + more_than(found.files + held.files, before_.files);
+  used_ = {inside + outside, files};
   if (inside + outside > limits_.disk.count + kSlack + limits_.disk.count / kSlackShare) {
     end(fmt::format("the guest wrote more than {} of disk, {} KiB of it to granted directories", to_text(limits_.disk),
                     outside >> 10));
     return;
   }
-  const std::uint64_t files =
-      more_than(scratch.files, scratch_before_.files) + more_than(found.files + held.files, before_.files);
   if (files <= limits_.inodes) return;
   inodes_used_up_ = true;
   end(fmt::format("the guest made more than {} files", limits_.inodes));
@@ -173,7 +204,8 @@ void DiskWatch::judge_rooms() {
 
 void DiskWatch::start(Clock::time_point now) {
   interval_ = kShortestPause;
-  next_ = now + interval_;
+  due_ = now + interval_;
+  rest_from(now);
 }
 
 void DiskWatch::begin_last_look(Clock::time_point now) {

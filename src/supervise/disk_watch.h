@@ -1,7 +1,9 @@
 // DiskWatch: holds limits.disk and limits.inodes where no file system can: in directories of the host that a guest
 // writes to. It measures them before the guest starts and again and again while it runs, and says when what was written
 // there and in the scratch is more than the limit. Between two looks a guest can write more than that: how much is
-// bounded by time and by RLIMIT_FSIZE for each file, not by this.
+// bounded by time and by RLIMIT_FSIZE for each file, not by this. So between them the room that the file systems have
+// left is asked for, which takes no time, as often as the fastest guest could use up what it may still write; where a
+// good part of that is gone, the next look is due.
 //
 // Everything is done in slices of the event loop: two milliseconds, then a pause of nineteen times what the slice took,
 // so never more than a twentieth of a cpu. Before the guest starts and after its end nothing else waits for the loop's
@@ -59,6 +61,9 @@ class DiskWatch {
   void open_scratch(const Cell& cell, pid_t guest);
   Amount scratch_used() const;
   std::vector<Room> rooms() const;
+  Clock::duration until_used_up() const;
+  bool shrank() const;
+  void rest_from(Clock::time_point now);
   void look(Clock::time_point now, const Cell& cell);
   void finish_look(Clock::time_point now);
   void judge();
@@ -73,8 +78,12 @@ class DiskWatch {
   Amount before_;
   Amount last_;
   std::vector<Room> reserve_;  // for each root: with less than this left, its file system is full
+  std::vector<Room> left_;     // for each root, at the last look
+  Amount used_;                // of the limits, at the last look
   Phase phase_ = Phase::kBaseline;
   Clock::time_point next_{};
+  Clock::time_point due_{};     // the next look, if nothing asks for one before
+  Clock::time_point rested_{};  // and not before this
   Clock::duration interval_{};
   Clock::duration cost_{};  // of this look
   std::string verdict_;

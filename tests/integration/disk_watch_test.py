@@ -151,7 +151,8 @@ import time
 held = []
 for i in range(4):
     held.append(open("held", "w+b")); os.remove("held")
-    held[-1].write(bytes(4 << 20)); held[-1].flush()
+for file in held:  # the end may come at any moment from here on
+    file.write(bytes(4 << 20)); file.flush()
 time.sleep(20)
 """
         done, report = self.guest(text, "--disk", "8M")

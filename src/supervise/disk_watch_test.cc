@@ -1,0 +1,84 @@
+#include "supervise/disk_watch.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace cloche {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMega = std::size_t{1} << 20;
+
+class DiskWatchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = "/var/tmp/cloche-disk-watch-XXXXXX";  // not on a tmpfs that others fill meanwhile
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    top_ = name;
+    plan_.tier = Tier::kProcess;
+    plan_.backend = Backend::kNamespace;
+    plan_.watched = {top_};
+    plan_.limits.disk = Bytes{4 * kMega};
+    plan_.limits.inodes = 1000;
+  }
+  void TearDown() override { fs::remove_all(top_); }
+
+  void write(const std::string& name, std::size_t bytes) const {
+    std::ofstream(top_ + "/" + name) << std::string(bytes, 'x') << std::flush;
+  }
+
+  // A watch over a guest that has just started.
+  DiskWatch started(Clock::time_point now) {
+    auto watch = DiskWatch::begin(plan_, cell_, 0);
+    EXPECT_TRUE(watch.has_value());
+    while (!watch->has_baseline()) watch->advance(now, cell_);
+    watch->start(now);
+    return std::move(*watch);
+  }
+
+  std::string top_;
+  Plan plan_;
+  Cell cell_;
+};
+
+constexpr Millis kUsualPause{100};
+
+TEST_F(DiskWatchTest, N8_LooksSoonWhereLittleMayBeWritten) {
+  const auto now = Clock::now();
+  EXPECT_LE(started(now).next(), now + Millis(3));
+  plan_.limits.disk = Bytes{64 * 1024 * kMega};
+  EXPECT_EQ(started(now).next(), now + kUsualPause);
+}
+
+TEST_F(DiskWatchTest, N8_RoomThatIsGoneIsLookedForAtOnce) {
+  const auto now = Clock::now();
+  DiskWatch watch = started(now);
+  write("a", 8 * kMega);
+  auto at = now;
+  while (watch.verdict().empty() && at < now + kUsualPause / 2) {
+    at = watch.next();
+    watch.advance(at, cell_);
+  }
+  EXPECT_NE(watch.verdict(), "") << "found by the clock only";
+}
+
+TEST_F(DiskWatchTest, N8_WithoutAnythingWrittenItIsLookedAtAsBefore) {
+  const auto now = Clock::now();
+  DiskWatch watch = started(now);
+  while (watch.next() < now + kUsualPause) {
+    const auto at = watch.next();
+    watch.advance(at, cell_);
+    ASSERT_GT(watch.next(), at) << "it would never sleep";
+  }
+  EXPECT_EQ(watch.next(), now + kUsualPause);
+  EXPECT_EQ(watch.verdict(), "");
+}
+
+}  // namespace
+}  // namespace cloche
