@@ -13,6 +13,7 @@
 #include "files/blobs.h"
 #include "files/guest_side.h"
 #include "files/host_side.h"
+#include "files/mapped.h"
 #include "files/unstored.h"
 #include "tree/path_rules.h"
 #include "tree/place.h"
@@ -48,6 +49,8 @@ struct Frame {
   Placed placed = Placed::kWhereItWas;
   std::size_t path_size = 0;            // of the directory above
   Obstacle obstacle = Obstacle::kNone;  // of the directory above
+  bool exchanged = false;               // the directory above
+  bool host_entries_changed = false;    // in the host's directory, since the guest began
   dev_t device = 0;
   ino_t inode = 0;
 };
@@ -85,6 +88,7 @@ class Capture {
     proposal_.root = view.root;
     proposal_.kind = view.kind;
     proposal_.keep = view.keep;
+    in_memory_ = !is_overlay() && keeps_times(view.upper);
   }
 
   Status walk();
@@ -94,6 +98,7 @@ class Capture {
  private:
   Status enter(const Below& next);
   Result<bool> is_hosts_doing(int host, const GuestThing& thing) const;
+  Status look_at_host(int host, Frame& frame);
   Status leave();
   Status visit(int host, const GuestThing& thing, Frame& frame);
   Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
@@ -121,6 +126,8 @@ class Capture {
   Fd here_;                              // the guest's directory that the walk is in
   std::string path_;                     // of it
   Obstacle obstacle_ = Obstacle::kNone;  // of everything in it
+  bool exchanged_ = false;               // the host may have put another directory in its place
+  bool in_memory_ = false;               // a copy whose times do not tell everything
   std::uint64_t path_bytes_ = 0;
   Unstored unstored_;
   std::map<std::pair<dev_t, ino_t>, ReadBefore> kept_links_;
@@ -153,6 +160,7 @@ Status Capture::enter(const Below& next) {
   frame.placed = next.placed;
   frame.path_size = path_.size();
   frame.obstacle = obstacle_;
+  frame.exchanged = exchanged_;
   if (!top) path_ = join(path_, next.name);
   if (obstacle_ == Obstacle::kNone) obstacle_ = next.obstacle;
   struct stat st{};
@@ -163,6 +171,7 @@ Status Capture::enter(const Below& next) {
   Fd host;
   if (next.against != Against::kNothing) {
     CLOCHE_TRY_ASSIGN(host, host_.open_directory(path_));
+    if (host.valid()) CLOCHE_TRY(look_at_host(host.get(), frame));
   }
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(here_.get()));
   for (const std::string& each : names) {
@@ -176,6 +185,10 @@ Status Capture::enter(const Below& next) {
     if (!thing.touched && next.placed == Placed::kPerhapsMoved) {
       CLOCHE_TRY_ASSIGN(const bool hosts, is_hosts_doing(host.get(), thing));
       thing.touched = !hosts;
+    }
+    if (!thing.touched && in_memory_ && host.valid()) {
+      CLOCHE_TRY_ASSIGN(const std::optional<HostThing> before, host_.look(host.get(), each, thing.path));
+      CLOCHE_TRY_ASSIGN(thing.touched, was_mapped({here_.get(), host.get(), each}, thing.st, before, meter_));
     }
     CLOCHE_TRY(visit(host.get(), thing, frame));
   }
@@ -193,9 +206,21 @@ Result<bool> Capture::is_hosts_doing(int host, const GuestThing& thing) const {
   return ::fstat(host, &st) != 0 || later(st.st_ctim, view_.started);
 }
 
+// To move a directory leaves the times of what is in it alone. It changes its own, and those of the entries of the one
+// above it.
+Status Capture::look_at_host(int host, Frame& frame) {
+  struct stat st{};
+  if (::fstat(host, &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
+  frame.host_entries_changed = later(st.st_mtim, view_.started);
+  const bool above_changed = !frames_.empty() && frames_.back().host_entries_changed;
+  exchanged_ = exchanged_ || (above_changed && later(st.st_ctim, view_.started));
+  return {};
+}
+
 Status Capture::leave() {
   path_.resize(frames_.back().path_size);
   obstacle_ = frames_.back().obstacle;
+  exchanged_ = frames_.back().exchanged;
   frames_.pop_back();
   if (frames_.empty()) return {};
   here_ = Fd(::openat(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -388,7 +413,7 @@ Status Capture::delete_below(const std::string& path) {
 Status Capture::note(Entry entry, const std::optional<HostThing>& before) {
   if (before) {
     entry.before = before->state;
-    if (before->changed) entry.marks |= kHostChanged;
+    if (before->changed || exchanged_) entry.marks |= kHostChanged;
     if (entry.obstacle == Obstacle::kNone) entry.obstacle = before->obstacle;
   }
   if (entry.obstacle == Obstacle::kNone) entry.obstacle = obstacle_;
