@@ -92,15 +92,13 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
 }
 
 // A run that could not begin still has a report: programs read one document, whatever happened.
-Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
+Report run_or_refuse(const RunArgs& args, const Voice& voice, const KeeperUse& keeper, Beside& beside) {
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
                 : args.parsed.has("--preset") ? args.parsed.value("--preset")
                                               : "untrusted";
   Request request;
   request.argv = args.parsed.operands;
-  auto keeper = choose_keeper(args.parsed);
-  if (!keeper) return refusal(request, policy, keeper.error());
   const auto asked = Clock::now();
   // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
@@ -109,7 +107,7 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, Beside& beside) {
   }
   auto cancel = cancel_signals();
   if (!cancel) return refusal(request, policy, cancel.error());
-  HeadStart head = begin_early(*keeper);
+  HeadStart head = begin_early(keeper);
   head.hands_out = !args.gets.empty();
   // From here on the first process is on its way, and what takes time is done beside it.
   const Environment env = read_environment();
@@ -176,6 +174,8 @@ int run_command(Words words) {
   if (args->parsed.has("--help")) return show_help("run");
   auto voice = choose_voice(args->parsed);
   if (!voice) return usage_error(voice.error(), "run");
+  const auto keeper = choose_keeper(args->parsed);
+  if (!keeper) return usage_error(keeper.error(), "run");
   if (args->parsed.has("--tty") && ::isatty(STDIN_FILENO) != 1) {
     return usage_error({ErrorCode::kInvalidInput, "--tty", 0, "standard input is not a terminal",
                         "leave --tty out; --stdin connects a pipe or a file"},
@@ -197,7 +197,7 @@ int run_command(Words words) {
     if (!opened) return usage_error(opened.error(), "run");
     beside.events = std::move(*opened);
   }
-  const Report report = run_or_refuse(*args, *voice, beside);
+  const Report report = run_or_refuse(*args, *voice, *keeper, beside);
 
   if (beside.events) beside.events->finish(report);
   RunOutputs::Done handed{exit_code(report.outcome), false};

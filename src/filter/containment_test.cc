@@ -362,6 +362,13 @@ TEST(FilterContainment, C58_WithoutANamespaceThereIsNoIpc) {
   }
 }
 
+TEST(FilterContainment, N8_CannotTakeADiskAtOnceWhereTheLimitIsWatched) {
+  for (const std::uint32_t arch : {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64}) {
+    EXPECT_EQ(make_case(arch, {.reserve_room = false}).judge("fallocate", {3, 0, 0, 1 << 30}), failing(EOPNOTSUPP));
+    EXPECT_EQ(make_case(arch, {}).judge("fallocate", {3, 0, 0, 1 << 30}), kAllowed);
+  }
+}
+
 TEST(FilterContainment, C59_CannotTakeMemoryThatTheLimitDoesNotCount) {
   for (const Case& c : every_case()) {
     EXPECT_EQ(c.judge("mmap", {0, 4096, 3, 0x40022}), failing(ENOMEM)) << "MAP_HUGETLB";

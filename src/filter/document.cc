@@ -75,6 +75,8 @@ Every call a guest makes passes this filter before the kernel acts on it. It is 
 The verdicts below are those of the default options. A policy that grants the network lets `socket` make AF_INET and
 AF_INET6 sockets for TCP and UDP; one that allows execution of written files lifts the rules on `memfd_create` and
 `execveat`; one that withdraws unix sockets leaves `socketpair` its stream and seqpacket pairs, which reach nobody else.
+Where a guest writes to the host's own disk, `fallocate` fails with EOPNOTSUPP: the limit is watched there, and a call that
+takes gigabytes at once would not be seen in time.
 )";
 
 }  // namespace

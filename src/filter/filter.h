@@ -16,6 +16,9 @@ struct Options {
   bool unix_sockets = true;    // AF_UNIX may be created
   bool exec_writable = false;  // executable memfds allowed
   bool own_ipc = true;  // System V and POSIX IPC: without a namespace they would be the host's, and outlive the run
+  // Room on a disk may be taken ahead of writing: gigabytes at once, before anybody could look where no file system
+  // holds the limit.
+  bool reserve_room = true;
   bool operator==(const Options&) const = default;
 };
 

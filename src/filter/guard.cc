@@ -161,6 +161,9 @@ GuardRules guard_rules(Guard guard, const Options& options) {
       return {{{{masked(3, kMapHuge, 0)}, kAllowIt}}, refuse(ENOMEM)};
     case Guard::kIpc:
       return {{}, options.own_ipc ? kAllowIt : refuse(EPERM)};
+    case Guard::kReserve:
+      // What file systems say that cannot: programs write instead.
+      return {{}, options.reserve_room ? kAllowIt : refuse(EOPNOTSUPP)};
     case Guard::kShmget:
       if (!options.own_ipc) return {{}, refuse(EPERM)};
       return {{{{masked(2, kShmHuge, 0)}, kAllowIt}}, refuse(ENOMEM)};
@@ -224,6 +227,8 @@ std::string_view guard_text(Guard guard, const Options& options) {
       return "ENOMEM with MAP_HUGETLB";
     case Guard::kIpc:
       return options.own_ipc ? "any arguments" : "EPERM";
+    case Guard::kReserve:
+      return options.reserve_room ? "any arguments" : "EOPNOTSUPP";
     case Guard::kShmget:
       return options.own_ipc ? "ENOMEM with SHM_HUGETLB" : "EPERM";
     case Guard::kSetpriority:

@@ -47,8 +47,9 @@ enum class Guard : std::uint8_t {
   kRenameat2,
   kNode1,  // the mode is argument 1
   kNode2,
+  kReserve,  // only on file systems of its own
 };
-inline constexpr std::size_t kGuardCount = 24;
+inline constexpr std::size_t kGuardCount = 25;
 
 struct Entry {
   std::string_view name;

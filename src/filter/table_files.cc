@@ -39,7 +39,7 @@ constexpr Entry kFilesEntries[] = {
     allow("syncfs", 306, 267, "flushes one file system, as package managers do"),
     allow("truncate", 76, 45, "cuts a file by name"),
     allow("ftruncate", 77, 46, "cuts a file by descriptor"),
-    allow("fallocate", 285, 47, "reserves space ahead of writing"),
+    guarded(Guard::kReserve, "fallocate", 285, 47, "reserves space ahead of writing"),
     allow("fadvise64", 221, 223, "read-ahead hint of cp, cat and sort"),
     allow("readahead", 187, 213, "fills the page cache ahead of reading"),
     allow("cachestat", 451, 451, "tells how much of a file is cached"),

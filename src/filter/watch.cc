@@ -124,9 +124,12 @@ constexpr auto kShapes = [] {
 constexpr Action kAllowIt{ActionKind::kAllow, 0};
 constexpr Action kTellIt{ActionKind::kNotify, 0};
 
-// Denied calls of which a user would want to hear. ENOSYS is a question; ENOMEM is about huge pages.
+// Denied calls of which a user would want to hear. ENOSYS is a question; ENOMEM is about huge pages, and EOPNOTSUPP
+// about room on a disk: programs do without.
 Action told(const Action& action) {
-  const bool denied = action.kind == ActionKind::kErrno && action.errno_value != ENOSYS && action.errno_value != ENOMEM;
+  constexpr auto kExpected = std::to_array<int>({ENOSYS, ENOMEM, EOPNOTSUPP});
+  const bool denied = action.kind == ActionKind::kErrno &&
+                      std::ranges::find(kExpected, static_cast<int>(action.errno_value)) == kExpected.end();
   return denied ? kTellIt : action;
 }
 
@@ -148,6 +151,9 @@ ArgCheck only_reads(std::int8_t flags) {
 constexpr ArgCheck kToExecute{ArgCheck::Op::kMaskedEqual, 2, 32, PROT_EXEC, PROT_EXEC};
 constexpr ArgCheck kOfAFile{ArgCheck::Op::kMaskedEqual, 3, 32, MAP_ANONYMOUS, 0};
 
+// Of statx. Programs that a person types ask so; runtimes that look for modules thousands of times do not.
+constexpr ArgCheck kAsLsDoes{ArgCheck::Op::kMaskedEqual, 2, 32, AT_NO_AUTOMOUNT, AT_NO_AUTOMOUNT};
+
 // What a clause that allows becomes: the same checks, sorted by what is told of it. Programs that read or look through
 // whole trees do it from open directories: below kAll that is not told, since who has the directory open may read it.
 // What changes something is always told.
@@ -162,7 +168,11 @@ void add_allowed(std::vector<Clause>& out, const std::vector<ArgCheck>& checks, 
     return with({}, kAllowIt);
   }
   if (watch < Watch::kAll && call.use == Use::kLook && call.place != kNoArgument) {
-    with({from_working_directory(call.place)}, kTellIt);
+    if (call.name == "statx") {
+      with({from_working_directory(call.place), kAsLsDoes}, kTellIt);
+    } else {
+      with({from_working_directory(call.place)}, kTellIt);
+    }
     return with({}, kAllowIt);
   }
   if (watch < Watch::kAll && call.flags != kNoArgument) {

@@ -272,12 +272,13 @@ TEST(FilterWatch, TellsMoreFromLevelToLevel) {
   EXPECT_TRUE(verdict(Watch::kAll, "openat", {5, 0, 0}));
   EXPECT_FALSE(verdict(Watch::kFiles, "newfstatat", {kHere}));
   EXPECT_TRUE(verdict(Watch::kAll, "newfstatat", {kHere}));
-  // What `ls` and those who ask for access use, and few who look through whole trees.
-  EXPECT_FALSE(verdict(Watch::kCalls, "statx", {kHere}));
-  EXPECT_TRUE(verdict(Watch::kFiles, "statx", {kHere}));
+  constexpr std::uint64_t kNoAutomount = 0x800;  // as `ls` asks
+  EXPECT_FALSE(verdict(Watch::kCalls, "statx", {kHere, 0, kNoAutomount}));
+  EXPECT_TRUE(verdict(Watch::kFiles, "statx", {kHere, 0, kNoAutomount}));
+  EXPECT_FALSE(verdict(Watch::kFiles, "statx", {kHere, 0, 0})) << "as node asks";
   EXPECT_TRUE(verdict(Watch::kFiles, "faccessat2", {kHere}));
-  EXPECT_FALSE(verdict(Watch::kFiles, "statx", {5})) << "from an open directory";
-  EXPECT_TRUE(verdict(Watch::kAll, "statx", {5}));
+  EXPECT_FALSE(verdict(Watch::kFiles, "statx", {5, 0, kNoAutomount})) << "from an open directory";
+  EXPECT_TRUE(verdict(Watch::kAll, "statx", {5, 0, 0}));
   EXPECT_TRUE(verdict(Watch::kCalls, "execve", {}));
   EXPECT_TRUE(verdict(Watch::kCalls, "connect", {}));
   EXPECT_TRUE(verdict(Watch::kCalls, "renameat2", {5, 0, 6, 0, 0}));

@@ -69,6 +69,11 @@ void Stream::reset_on_close() {
 
 void Stream::end_of_writing() { ::shutdown(fd(), SHUT_WR); }
 
+void Stream::acknowledge() const {
+  const int on = 1;
+  ::setsockopt(fd(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 Task<std::int64_t> Stream::read_some(char* to, std::size_t size, Clock::time_point deadline) {
   for (;;) {
     const bool in_time = co_await readable(deadline);

@@ -31,6 +31,7 @@ class Stream {
   ~Stream();
 
   int fd() const { return fd_.get(); }
+  void acknowledge() const;  // what has arrived, now
   bool is_readable() const { return readable_; }
   bool is_writable() const { return writable_; }
   void not_readable() { readable_ = false; }

@@ -137,10 +137,7 @@ void Server::accept_client() {
   const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) return;
   Fd socket(fd);
-  if (clients_.size() >= most_ || !add_client(std::move(socket))) return;
-  // While it makes its plan, so that it need not wait for this. Whoever cannot be looked at yet is looked at later.
-  Client& client = clients_.back();
-  client.checked = check_same_standing(client.socket, standing_).has_value();
+  if (clients_.size() < most_) (void)add_client(std::move(socket));
 }
 
 Status Server::add_client(Fd socket) {
@@ -166,7 +163,8 @@ void Server::on_message(Client& client) {
     return;
   }
   if (!client.checked) {
-    // An ordinary user's process can be looked at only while it waits for an answer (client.cc, Visible).
+    // Not when it connected: it can be looked at while it waits for an answer (client.cc, Visible), and could have gone
+    // elsewhere since.
     if (Status same = check_same_standing(client.socket, standing_); !same) {
       refuse(client.socket, same.error().message);
       client.gone = true;

@@ -152,6 +152,7 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   options.unix_sockets = plan.tier != Tier::kProcess && plan.grants.empty();
   options.own_ipc = plan.tier != Tier::kProcess;
   options.exec_writable = context.policy.files.exec_writable;
+  options.reserve_room = plan.tier != Tier::kProcess && plan.watched.empty();
   plan.filter = options;
   plan.watch = context.host.seccomp_notify ? watch_of(context.policy.observe) : filter::Watch::kNothing;
   for (const Step& rule : rules) plan.reach.push_back({rule.a, rule.x});

@@ -43,12 +43,13 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/ssl/openssl.cnf",
 });
 
-// "cat, sh" is a list, and so is "cat or sh": one of them.
-std::string shown_programs(std::string_view list) {
+// "cat, sh" is a list. "cat or sh" is one, too, of what a gateway refused: one of them.
+std::string shown_programs(const Denial& denial) {
+  std::string_view list = denial.program;
   std::string out;
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(", "), list.size());
-    const std::size_t either = std::min(list.find(" or "), list.size());
+    const std::size_t either = denial.what == "connect" ? std::min(list.find(" or "), list.size()) : list.size();
     const std::string_view name = list.substr(0, std::min(comma, either));
     out += name == "…" ? std::string(name) : printable_word(name);
     list.remove_prefix(name.size());
@@ -111,7 +112,10 @@ std::string denial_summary(const Report& report) {
   }
   // A guest that failed may have done so for want of what others do without.
   const bool any_news = !news.empty();
-  if (failed) news.insert(news.end(), usual.begin(), usual.end());
+  if (failed) {
+    std::ranges::stable_partition(usual, [](const Denial* denial) { return denial->what != "read"; });
+    news.insert(news.end(), usual.begin(), usual.end());
+  }
   if (news.empty()) return {};
   const Denial& first = *news.front();
   std::string out = fmt::format("{} {}", printable(first.what), shown_detail(first));
@@ -144,7 +148,10 @@ std::string unseen_limits(const Report& report) {
 
 // What a guest may have been denied that nobody was told of.
 std::string unwatched(const Report& report) {
-  if (exit_code(report.outcome) == 0) return {};
+  // Whoever was ended by a limit failed of that.
+  const OutcomeKind kind = report.outcome.kind;
+  const bool by_itself = kind == OutcomeKind::kExited || kind == OutcomeKind::kSignaled;
+  if (!by_itself || exit_code(report.outcome) == 0) return {};
   if (report.observed == "files") {
     return "not watched: names that are looked at by stat or readlink, or from an open directory; --observe all tells "
            "of them\n";
@@ -169,9 +176,9 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
   for (const Denial& denial : report.denials) {
     out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
                        shown_detail(denial));
-    out += paint(fmt::format("  {}{}\n", times(denial.count),
-                             denial.program.empty() ? "" : ", by " + shown_programs(denial.program)),
-                 Hue::kDim, options.colour);
+    out += paint(
+        fmt::format("  {}{}\n", times(denial.count), denial.program.empty() ? "" : ", by " + shown_programs(denial)),
+        Hue::kDim, options.colour);
     if (!denial.allow.empty()) {
       out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour),
                          shown_policy_line(denial.allow));

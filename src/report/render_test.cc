@@ -321,12 +321,16 @@ TEST(Denials, X4_WhySaysWhatWasNotWatched) {
   report.observed = "files";
   report.outcome.code = 0;
   EXPECT_THAT(told(), Not(HasSubstr("not watched")));
+  report.outcome.kind = OutcomeKind::kWall;
+  EXPECT_THAT(told(), Not(HasSubstr("not watched"))) << "a limit ended it";
 }
 
 TEST(Denials, X4_OneOfSeveralPrograms) {
   Report report;
   report.denials = {{"connect", "a.example:1", 1, "sh or a b or c"}};
   EXPECT_THAT(render_denials(report, {}), HasSubstr("once, by sh or \"a b\" or c\n"));
+  report.denials[0].what = "read";
+  EXPECT_THAT(render_denials(report, {}), HasSubstr("once, by \"sh or a b or c\"\n")) << "the name of one";
   report.denials[0].program = "sh, a b, \xe2\x80\xa6";
   EXPECT_THAT(render_denials(report, {}), HasSubstr("once, by sh, \"a b\", \xe2\x80\xa6\n"));
 }

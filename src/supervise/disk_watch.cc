@@ -19,8 +19,10 @@ constexpr Millis kHurriedSlice{10};
 constexpr Millis kShortestPause{100};
 constexpr Millis kLongestPause{1'000};
 constexpr Millis kShortestWait{2};
-constexpr std::uint64_t kFastest = 2;  // bytes that a guest writes in a nanosecond
-constexpr int kShare = 19;             // of rest to work: a twentieth of a cpu
+constexpr std::uint64_t kFastest = 2;                 // bytes that a guest writes in a nanosecond
+constexpr std::chrono::nanoseconds kForAFile{4'000};  // that it takes to make one
+constexpr std::uint64_t kMany = 1'000'000;
+constexpr int kShare = 19;  // of rest to work: a twentieth of a cpu
 // What belongs to no file: blocks of extents and directories.
 constexpr std::uint64_t kSlack = std::uint64_t{64} * 1024;
 constexpr std::uint64_t kSlackShare = 256;
@@ -155,8 +157,10 @@ void DiskWatch::finish_look(Clock::time_point now) {
 
 // How long the fastest guest would take for what it may still write.
 Clock::duration DiskWatch::until_used_up() const {
-  const auto left = std::chrono::nanoseconds(more_than(limits_.disk.count, used_.bytes) / kFastest);
-  return std::clamp<Clock::duration>(left, kShortestWait, kShortestPause);
+  const auto bytes = std::chrono::nanoseconds(more_than(limits_.disk.count, used_.bytes) / kFastest);
+  const auto files =
+      kForAFile * static_cast<std::int64_t>(std::min<std::uint64_t>(more_than(limits_.inodes, used_.files), kMany));
+  return std::clamp<Clock::duration>(std::min(bytes, files), kShortestWait, kShortestPause);
 }
 
 // By half of what the guest may still write. Others write there, too: it only makes us look.

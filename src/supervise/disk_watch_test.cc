@@ -53,7 +53,23 @@ TEST_F(DiskWatchTest, N8_LooksSoonWhereLittleMayBeWritten) {
   const auto now = Clock::now();
   EXPECT_LE(started(now).next(), now + Millis(3));
   plan_.limits.disk = Bytes{64 * 1024 * kMega};
+  EXPECT_LE(started(now).next(), now + Millis(4)) << "few files";
+  plan_.limits.inodes = 1'000'000;
   EXPECT_EQ(started(now).next(), now + kUsualPause);
+}
+
+TEST_F(DiskWatchTest, N8_FilesThatAreMadeAreLookedForAtOnce) {
+  plan_.limits.disk = Bytes{64 * 1024 * kMega};
+  plan_.limits.inodes = 20;
+  const auto now = Clock::now();
+  DiskWatch watch = started(now);
+  for (int i = 0; i < 100; ++i) write(std::to_string(i), 0);
+  auto at = now;
+  while (watch.verdict().empty() && at < now + kUsualPause / 2) {
+    at = watch.next();
+    watch.advance(at, cell_);
+  }
+  EXPECT_TRUE(watch.inodes_used_up());
 }
 
 TEST_F(DiskWatchTest, N8_RoomThatIsGoneIsLookedForAtOnce) {

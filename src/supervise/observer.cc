@@ -48,8 +48,6 @@ bool is_of_names(Use use) { return use == Use::kMake || use == Use::kRemove || u
 
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
 
-std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // A name is in its key, too.
 std::size_t size_of(const Sighting& seen) { return 2 * seen.what.size() + seen.real.size(); }
 
@@ -80,7 +78,6 @@ Observer::Observer(const Plan& plan, Wants wants)
       arch_(filter::native_arch()),
       table_(table_for(plan.filter)) {
   for (const Workspace& workspace : plan.workspaces) grants_.push_back(workspace.path);
-  observe::add_programs(ran_, last_name(plan.program));
   // A name in a page of a file that a server keeps would be waited for, and with it every other run. What is mounted
   // below a grant comes with it.
   if (!grants_.empty()) {
@@ -164,6 +161,7 @@ const filter::WatchedCall* Observer::call_of(const seccomp_notif& told) const {
 
 void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, int error) {
   const auto pid = static_cast<pid_t>(told.pid);
+  if (plan_.gateway && !ran_.ends_with("…")) observe::add_programs(ran_, name_of(pid));
   if (error != 0) {
     Sighting seen;
     seen.refused = true;
@@ -269,8 +267,10 @@ guest_view::Patience Observer::patience_for(const std::string& path) const {
   return is_of_a_grant(path) || !own_table_ ? guest_view::Patience::kAtHand : guest_view::Patience::kWaits;
 }
 
+// Who looks for modules asks for thousands of names that are nowhere: they cannot take the place of what is opened.
 bool Observer::has_room_for(const Sighting& seen) const {
-  return known_.size() < kMostSightings && bytes_ + size_of(seen) <= kMostBytes;
+  const std::size_t share = seen.use == Use::kLook ? 4 : 1;
+  return known_.size() < kMostSightings / share && bytes_ + size_of(seen) <= kMostBytes / share;
 }
 
 void Observer::look_at(Sighting& seen, const std::string& path) const {
@@ -318,9 +318,6 @@ void Observer::add(Sighting seen, pid_t pid) {
   // Tier 0 has the host's own tree, in which we see more than the guest does: how long we take must not tell it.
   const bool unseen = seen.presence == Presence::kUnknown;
   if (!seen.refused && own_table_ && unseen && seen.what.starts_with('/')) look_for(seen);
-  if (seen.use == Use::kExecute && !seen.refused && seen.presence != Presence::kMissing) {
-    observe::add_programs(ran_, last_name(seen.what));
-  }
   // Of its own network; replies go to names that the kernel chose. Nothing is read for what is forgotten anyway.
   if (seen.use == Use::kConnect && seen.family == observe::Family::kAbstract && own_table_ &&
       plan_.net != NetMode::kHost && has_room_for(seen) && abstract_names_.has(pid, seen.what)) {

@@ -48,7 +48,7 @@ class Observer {
   std::uint64_t opens_refused() const { return opens_refused_; }
   // Who that was, or who had that many.
   const std::string& openers() const { return openers_; }
-  // The programs that ran in the cell.
+  // The programs that were told of, whatever it was that they did.
   const std::string& ran() const { return ran_; }
   // How often somebody was seen to have that many, by what he did with the last one.
   std::uint64_t all_open() const { return all_open_; }

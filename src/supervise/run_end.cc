@@ -95,6 +95,10 @@ void Run::settle_outcome() {
     outcome.step = started_ ? "run" : "prepare";
     outcome.hint = "something outside killed it, or the host is out of memory";
   }
+  // The gateway cuts the streams when it tells of this: a guest may be gone before its word is heard.
+  if (!cause_set_ && !network_limit_.empty()) {
+    settle(OutcomeKind::kNetwork, fmt::format("the limit {} was hit", network_limit_));
+  }
   const auto cpu_used = usage.cpu_user + usage.cpu_system;
   if (!cause_set_ && plan_.limits.cpu_time && (ending.signal == SIGXCPU || ending.signal == SIGKILL) &&
       cpu_used >= *plan_.limits.cpu_time) {
@@ -162,6 +166,7 @@ void Run::finish() {
     report_.network = way_out_->record();
     if (!way_out_->complete()) report_.denials.push_back({"gateway", "it ended before it had told everything", 1});
   }
+  if (!started_) report_.observed.clear();
   explain_denials();
   // A program that could not be executed proposes nothing.
   if (scratch_.valid() && started_ && report_.outcome.kind != OutcomeKind::kRefused && wiring_.on_scratch) {

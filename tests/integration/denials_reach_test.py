@@ -29,12 +29,12 @@ except OSError: pass
         return self.denial(report, "connect", "denied.example")["program"]
 
     def test_X4_the_program_that_asked(self):
-        self.assertEqual(self.asked("/usr/bin/python3", "-c", self.LOOK_UP), "python3")
+        self.assertEqual(self.asked("/usr/bin/python3", "-c", self.LOOK_UP), os.path.basename(os.path.realpath("/usr/bin/python3")))
 
     def test_X4_one_of_those_that_ran(self):
-        script = self.path("look_up.py", self.LOOK_UP)
-        self.assertEqual(self.asked("/bin/sh", "-c", f"true; cat /dev/null; no-such-program; python3 - <<'END'\n{open(script).read()}END\n"),
-                         "sh or cat or python3")
+        programs = [os.path.basename(os.path.realpath(name)) for name in ("/bin/sh", "/bin/cat", "/usr/bin/python3")]
+        script = f"cat /dev/null; no-such-program; python3 - <<'END'\n{self.LOOK_UP}END\n"
+        self.assertEqual(self.asked("/bin/sh", "-c", script), " or ".join(programs))
 
 
 class Datagrams(DenialCase):

@@ -77,6 +77,22 @@ for i in range(2000):
         done, report = self.guest("for n in 'abcd': open(n, 'wb').write(bytes(4 << 20))", "--disk", "8M")
         self.ended_by_disk(done, report)
 
+    def test_N8_no_room_is_taken_ahead_of_writing(self):
+        text = '''
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+file = os.open("one", os.O_CREAT | os.O_RDWR)
+print(libc.fallocate(file, 0, ctypes.c_long(0), ctypes.c_long(1 << 20)), ctypes.get_errno(), os.fstat(file).st_blocks)
+'''
+        done, report = self.guest(text, "--disk", "8M")
+        self.passes(done, report)
+        self.assertEqual(output_of(report), "-1 95 0\n")
+        self.assertEqual([d for d in report["denials"] if d["what"] == "syscall"], [])
+        # On the cell's own file system the kernel holds the limit.
+        script = self.path("own.py", text.replace('"one"', '"/tmp/one"'))
+        done, report = self.run_report("--disk", "8M", script)
+        self.assertEqual(output_of(report), "0 0 2048\n", done.stderr)
+
     def test_N8_files_count_as_inodes(self):
         done, report = self.guest("for i in range(400): open(f'n{i}', 'w').close()", "--inodes", "300")
         self.ended_by_disk(done, report)
