@@ -19,6 +19,9 @@
 #include "files/pattern.h"
 #include "files/unstored.h"
 #include "sys/file.h"
+#include "tree/path_rules.h"
+#include "tree/place.h"
+#include "tree/protected_changes.h"
 
 namespace cloche::files {
 namespace {
@@ -51,7 +54,7 @@ class Collector {
     std::ranges::sort(names);
     for (const std::string& name : names) {
       CLOCHE_TRY(meter_.entry());
-      struct stat st{};
+      struct stat st {};
       if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
       const std::string inner = path + "/" + name;
       if (S_ISDIR(st.st_mode)) {
@@ -80,7 +83,7 @@ class Collector {
                   "name them more closely");
     }
     CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(folder, name));
-    struct stat st{};
+    struct stat st {};
     if (::fstat(file.get(), &st) != 0) return fail_errno(errno, "artifacts", "a file could not be read");
     CLOCHE_TRY(count(unstored_, st));
     const auto size = static_cast<std::uint64_t>(st.st_size);
@@ -101,13 +104,20 @@ std::unexpected<Error> not_written(const Destination& to, std::string message) {
   return fail_errno(errno, "get " + to.shown, std::move(message));
 }
 
+// Nobody was asked about what a guest puts below the name that was given.
+std::unexpected<Error> refuse_protected(const Destination& to, std::string_view path, const std::string& why) {
+  return fail(ErrorCode::kRefused, "get " + to.shown,
+              fmt::format("{} is a protected name ({}), and nothing was written", tree::printable(path), why),
+              "get it under another name, or in an archive, look at it, and put it there yourself");
+}
+
 // Copies what was found into a directory of the host that nobody else knows yet.
 class Fetcher {
  public:
-  Fetcher(const Destination& to, Meter& meter) : to_(to), meter_(meter) {}
+  Fetcher(const Destination& to, Meter& meter) : to_(to), meter_(meter), protection_(to.parent.get()) {}
 
   Status file(int source, int into, const std::string& name) {
-    struct stat st{};
+    struct stat st {};
     if (::fstat(source, &st) != 0 || !S_ISREG(st.st_mode)) return not_written(to_, "the guest's file cannot be read");
     CLOCHE_TRY(count(unstored_, st));
     // As a program of the user's own would have made it, and executable if the guest's is.
@@ -129,19 +139,21 @@ class Fetcher {
     return {};
   }
 
-  Status directory(int source, int into, const std::string& name, std::size_t depth) {
+  // `path` is what it shall be, as seen from where the target is.
+  Status directory(int source, int into, const std::string& name, const std::string& path, std::size_t depth) {
     if (depth > kDeepest) return fail(ErrorCode::kRefused, "get " + to_.shown, "the directory is too deep");
     if (::mkdirat(into, name.c_str(), 0777) != 0) return not_written(to_, "a directory could not be made");
     const Fd made(::openat(into, name.c_str(), kDirectory));
     if (!made.valid()) return not_written(to_, "a directory could not be opened");
     CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(source));
+    CLOCHE_TRY(check_names(source, names, path));
     for (const std::string& inner : names) {
       CLOCHE_TRY(meter_.entry());
-      struct stat st{};
+      struct stat st {};
       if (::fstatat(source, inner.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (S_ISDIR(st.st_mode)) {
         CLOCHE_TRY_ASSIGN(const Fd below, open_guest_directory(source, inner));
-        CLOCHE_TRY(directory(below.get(), made.get(), inner, depth + 1));
+        CLOCHE_TRY(directory(below.get(), made.get(), inner, path + "/" + inner, depth + 1));
       } else if (S_ISREG(st.st_mode)) {
         CLOCHE_TRY_ASSIGN(const Fd below, open_guest_file(source, inner));
         CLOCHE_TRY(file(below.get(), made.get(), inner));
@@ -155,6 +167,25 @@ class Fetcher {
   const Fetched& fetched() const { return fetched_; }
 
  private:
+  // The directory is new, so what is in it is all that can make it a repository.
+  Status check_names(int source, const std::vector<std::string>& names, const std::string& path) {
+    std::vector<std::string> paths;
+    std::vector<tree::NamedChange> named;
+    paths.reserve(names.size());
+    for (const std::string& name : names) {
+      struct stat st {};
+      if (::fstatat(source, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) continue;
+      paths.push_back(path + "/" + name);
+      named.push_back({paths.back(), tree::kind_of(st), false});
+    }
+    const auto reasons = protection_.why(named);
+    for (std::size_t i = 0; i < reasons.size(); ++i) {
+      if (reasons[i]) return refuse_protected(to_, paths[i], *reasons[i]);
+    }
+    return {};
+  }
+
   Status write_at(int fd, std::string_view bytes, off_t at) const {
     if (bytes.find_first_not_of('\0') == std::string_view::npos) return {};  // a hole stays one
     while (!bytes.empty()) {
@@ -169,6 +200,7 @@ class Fetcher {
 
   const Destination& to_;
   Meter& meter_;
+  tree::Protection protection_;
   Unstored unstored_;
   Fetched fetched_;
 };
@@ -182,7 +214,7 @@ class Hidden {
     CLOCHE_TRY_ASSIGN(const std::string place, path_of(to));
     for (int i = 0; i < kTries; ++i) {
       std::string name = fmt::format(".cloche-get-{}-{}", ::getpid(), i);
-      struct stat st{};
+      struct stat st {};
       // What is there already is never given into the care of anybody who removes it.
       if (::fstatat(to.parent.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) continue;
       const std::string path = place + "/" + name;
@@ -225,7 +257,7 @@ class Hidden {
 
   static Result<Hidden> made(Hidden hidden, const Destination& to) {
     hidden.folder_ = Fd(::openat(hidden.parent_, hidden.name_.c_str(), kDirectory));
-    struct stat st{};
+    struct stat st {};
     const bool ours = hidden.folder_.valid() && ::fstat(hidden.folder_.get(), &st) == 0 && st.st_uid == ::geteuid() &&
                       (st.st_mode & 0077) == 0;
     if (ours) return hidden;
@@ -252,7 +284,7 @@ const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string
 
 // A device, a pipe or a link that lies there is used by others under this name: a file would take its place for good.
 Status check_target(const Destination& to) {
-  struct stat st{};
+  struct stat st {};
   if (::fstatat(to.parent.get(), to.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ? Status{} : not_written(to, "what lies there cannot be looked at");
   }
@@ -311,7 +343,7 @@ Result<Destination> Destination::open(const std::string& path, const std::string
   Destination out;
   out.shown = path;
   std::string target = path;
-  struct stat st{};
+  struct stat st {};
   if (target.ends_with('/') || (::stat(target.c_str(), &st) == 0 && S_ISDIR(st.st_mode))) {
     while (target.size() > 1 && target.ends_with('/')) target.pop_back();
     target += "/" + guest_path.substr(guest_path.rfind('/') + 1);
@@ -338,12 +370,16 @@ Result<Destination> Destination::open(const std::string& path, const std::string
   out.parent = Fd(::openat(place->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.parent.valid()) return fail_errno(errno, "get " + path, "its directory cannot be opened");
   CLOCHE_TRY(check_target(out));
+  const tree::NamedChange named{out.name, tree::FileKind::kRegular, false};
+  if (const auto why = tree::why_protected(out.parent.get(), std::span(&named, 1)).front()) {
+    return refuse_protected(out, out.name, *why);
+  }
   return out;
 }
 
 bool Destination::same_as(const Destination& other) const {
-  struct stat mine{};
-  struct stat theirs{};
+  struct stat mine {};
+  struct stat theirs {};
   return name == other.name && ::fstat(parent.get(), &mine) == 0 && ::fstat(other.parent.get(), &theirs) == 0 &&
          mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
 }
@@ -358,7 +394,7 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
   std::string_view rest = std::string_view(guest_path).substr(place->path.size() + 1);
   CLOCHE_TRY_ASSIGN(const Fd parent, open_parent(*place, rest));
   const std::string leaf(rest);
-  struct stat st{};
+  struct stat st {};
   if (::fstatat(parent.get(), leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
     return fail_errno(errno, "get " + guest_path, "the guest left nothing there");
   }
@@ -370,7 +406,7 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
   CLOCHE_TRY_ASSIGN(const Hidden hidden, Hidden::make(to, caretaker));
   if (S_ISDIR(st.st_mode)) {
     CLOCHE_TRY_ASSIGN(const Fd source, open_guest_directory(parent.get(), leaf));
-    CLOCHE_TRY(fetcher.directory(source.get(), hidden.folder(), Hidden::kThing, 0));
+    CLOCHE_TRY(fetcher.directory(source.get(), hidden.folder(), Hidden::kThing, to.name, 0));
   } else {
     CLOCHE_TRY_ASSIGN(const Fd source, open_guest_file(parent.get(), leaf));
     CLOCHE_TRY(fetcher.file(source.get(), hidden.folder(), Hidden::kThing));

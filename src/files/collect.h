@@ -1,5 +1,6 @@
 // Files that a guest left and somebody asked for: found by pattern and kept by content, or handed out to a place on the
-// host. No link of the guest's is ever followed, and nothing but regular files and directories leaves.
+// host. No link of the guest's is ever followed, nothing but regular files and directories leaves, and nothing is
+// handed out under a protected name.
 #pragma once
 
 #include <cstdint>

@@ -172,5 +172,34 @@ TEST(Fetch, NamesForOneFileCannotFillTheDisk) {
   EXPECT_EQ(counter.left(), (std::vector<std::string>{"got"}));
 }
 
+TEST(Fetch, R4_ProtectedNamesAreNotWritten) {
+  Counter counter;
+  write_file(counter.desk.upper("out/.git/hooks/pre-commit"), "evil");
+  write_file(counter.desk.upper("bare/HEAD"), "ref: refs/heads/main");
+  fs::create_directory(counter.desk.upper("bare/objects"));
+  fs::create_directory(counter.desk.upper("bare/refs"));
+  write_file(counter.desk.upper("built/hooks/x"), "evil");
+  write_file(counter.desk.upper("file"), "evil");
+  write_file(counter.desk.lower(".git/config"), "[core]\nhooksPath = built/hooks\n");
+  const auto before = counter.left();
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"/work/out", "out"},
+                                                                                 {"/work/bare", "bare"},
+                                                                                 {"/work/built", "built"},
+                                                                                 {"/work/file", ".bashrc"},
+                                                                                 {"/work/file", ".git/post-commit"},
+                                                                                 {"/work/file", ".git/config"}}) {
+    const auto got = counter.get(from, to);
+    if (to == ".git/post-commit") {
+      EXPECT_TRUE(got) << got.error().text();
+      continue;
+    }
+    ASSERT_FALSE(got) << to;
+    EXPECT_EQ(got.error().code, ErrorCode::kRefused);
+    EXPECT_NE(got.error().message.find("protected name"), std::string::npos) << got.error().text();
+  }
+  EXPECT_EQ(counter.left(), before);
+  EXPECT_TRUE(counter.get("/work/built", "elsewhere"));
+}
+
 }  // namespace
 }  // namespace cloche::files

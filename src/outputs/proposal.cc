@@ -44,7 +44,7 @@ mode_t mode_for(const Output& output, std::optional<mode_t> present, mode_t umas
 class Proposer {
  public:
   Proposer(int root, std::span<const Output> outputs, const Terms& terms)
-      : target_(root), outputs_(outputs), terms_(terms) {}
+      : target_(root), protection_(root), outputs_(outputs), terms_(terms) {}
 
   Result<Proposal> run() {
     CLOCHE_TRY_ASSIGN(proposal_.recovered, recover_target(target_.root()));
@@ -63,11 +63,11 @@ class Proposer {
 
  private:
   // Names by themselves were judged when the outputs were read; what they make of a directory is seen only here.
-  Status check_names() const {
+  Status check_names() {
     std::vector<tree::NamedChange> named;
     named.reserve(outputs_.size());
     for (const Output& output : outputs_) named.push_back({output.path, tree::FileKind::kRegular, false});
-    const auto reasons = tree::why_protected(target_.root(), named);
+    const auto reasons = protection_.why(named);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       if (!reasons[i]) continue;
       return fail(ErrorCode::kInvalidInput, "outputs",
@@ -160,7 +160,7 @@ class Proposer {
     if (terms_.on_stale == OnStale::kKeep) return item;
     Standing standing = target_.judge(path, owned);
     const tree::NamedChange gone{path, tree::FileKind::kRegular, true};
-    const std::optional<std::string> why = tree::why_protected(target_.root(), std::span(&gone, 1)).front();
+    const std::optional<std::string> why = protection_.why(std::span(&gone, 1)).front();
     if (standing.state == State::kMissing) {
       item.verdict = Verdict::kForget;
     } else if (standing.state != State::kClean) {
@@ -175,6 +175,7 @@ class Proposer {
   }
 
   Target target_;
+  tree::Protection protection_;
   std::span<const Output> outputs_;
   const Terms& terms_;
   Proposal proposal_;

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,7 +15,7 @@
 
 #include "tree/file_names.h"
 #include "tree/place.h"
-#include "tree/protected_names.h"
+#include "tree/protected_leads.h"
 
 namespace cloche::tree {
 namespace {
@@ -34,24 +37,24 @@ struct GitName {
   std::string_view plain;
   const char* exact;
   Parts part;  // 0: it makes no repository, but is obeyed in one
-  enum class Reach : std::uint8_t {
+  enum class Extent : std::uint8_t {
     kItself,
     kIfMissing,  // and what is below, as long as that makes the directory itself
     kBelow,      // and what is below
-  } reach;
+  } extent;
   std::string_view reason;
 };
-using Reach = GitName::Reach;
+using Extent = GitName::Extent;
 constexpr GitName kGitNames[] = {
-    {"head", "HEAD", kHead, Reach::kItself, kMakesOne},
+    {"head", "HEAD", kHead, Extent::kItself, kMakesOne},
     // Git asks whether it may enter these two, and not what they are: links and programs do.
-    {"objects", "objects", kObjects, Reach::kIfMissing, kMakesOne},
-    {"refs", "refs", kRefs, Reach::kIfMissing, kMakesOne},
-    {"commondir", "commondir", kCommonDir, Reach::kItself, kLeadsAway},
-    {"gitdir", "gitdir", 0, Reach::kItself, kLeadsAway},
-    {"config", "config", 0, Reach::kItself, kNamesCommands},
-    {"config.worktree", "config.worktree", 0, Reach::kItself, kNamesCommands},
-    {"hooks", "hooks", 0, Reach::kBelow, "git runs it"},
+    {"objects", "objects", kObjects, Extent::kIfMissing, kMakesOne},
+    {"refs", "refs", kRefs, Extent::kIfMissing, kMakesOne},
+    {"commondir", "commondir", kCommonDir, Extent::kItself, kLeadsAway},
+    {"gitdir", "gitdir", 0, Extent::kItself, kLeadsAway},
+    {"config", "config", 0, Extent::kItself, kNamesCommands},
+    {"config.worktree", "config.worktree", 0, Extent::kItself, kNamesCommands},
+    {"hooks", "hooks", 0, Extent::kBelow, "git runs it"},
 };
 
 const GitName* git_name(std::string_view plain) {
@@ -69,7 +72,7 @@ Parts parts_in(int root, const std::string& directory) {
   }
   Parts parts = 0;
   for (const GitName& name : kGitNames) {
-    struct stat st{};
+    struct stat st {};
     if (name.part == 0) continue;
     const bool there = ::fstatat(folder->get(), name.exact, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (there ? name.part != kHead || !S_ISDIR(st.st_mode) : errno != ENOENT) parts |= name.part;
@@ -84,7 +87,7 @@ class Repositories {
   void add(const NamedChange& change) {
     if (change.goes) return;
     for_each_git_name(change, [&](const GitName& name, std::size_t, bool last, Directory& directory) {
-      if (last ? name.part != kHead || change.kind != FileKind::kDirectory : name.reach == Reach::kIfMissing) {
+      if (last ? name.part != kHead || change.kind != FileKind::kDirectory : name.extent == Extent::kIfMissing) {
         directory.proposed |= name.part;
       }
     });
@@ -100,7 +103,7 @@ class Repositories {
       // A repository that loses one of these is none any more.
       if (change.goes && name.reason == kMakesOne) return;
       const bool reaches =
-          last || name.reach == Reach::kBelow || (name.reach == Reach::kIfMissing && (there & name.part) == 0);
+          last || name.extent == Extent::kBelow || (name.extent == Extent::kIfMissing && (there & name.part) == 0);
       if (reaches) reason = name.reason;
     });
     return reason;
@@ -150,18 +153,46 @@ class Repositories {
   std::map<std::pair<std::size_t, std::string>, std::size_t> numbers_;
 };
 
+// The tree's own path; nothing where it has none that can be told.
+std::optional<std::string> place_of(int root) {
+  if (root < 0) return std::nullopt;
+  std::array<char, PATH_MAX> path{};
+  const ssize_t n = ::readlink(("/proc/self/fd/" + std::to_string(root)).c_str(), path.data(), path.size());
+  if (n <= 0 || path.front() != '/') return std::nullopt;
+  return std::string(path.data(), static_cast<std::size_t>(n));
+}
+
 }  // namespace
 
-std::vector<std::optional<std::string>> why_protected(int root, std::span<const NamedChange> changes) {
-  Repositories repositories(root);
-  for (const NamedChange& change : changes) repositories.add(change);
+Protection::Protection(int root) : root_(root) {
+  const std::optional<std::string> place = place_of(root);
+  if (!place) return;
+  above_ = above_of(*place);
+  leads_ = std::make_unique<Leads>(root, *place);
+}
+
+Protection::~Protection() = default;
+
+std::vector<std::optional<std::string>> Protection::why(std::span<const NamedChange> changes) {
+  Repositories repositories(root_);
+  for (const NamedChange& change : changes) {
+    repositories.add(change);
+    if (leads_) leads_->look_along(change.path);
+  }
   std::vector<std::optional<std::string>> reasons;
   reasons.reserve(changes.size());
   for (const NamedChange& change : changes) {
-    std::optional<std::string> reason = why_protected(change.path, change.kind);
-    reasons.push_back(reason ? std::move(reason) : repositories.why(change));
+    std::optional<std::string> reason = why_protected(change.path, change.kind, above_);
+    if (!reason) reason = repositories.why(change);
+    if (!reason && leads_) reason = leads_->why(change.path, change.kind);
+    reasons.push_back(std::move(reason));
   }
   return reasons;
+}
+
+std::vector<std::optional<std::string>> why_protected(int root, std::span<const NamedChange> changes) {
+  if (changes.empty()) return {};
+  return Protection(root).why(changes);
 }
 
 }  // namespace cloche::tree

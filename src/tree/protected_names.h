@@ -4,13 +4,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tree/change.h"
 
 namespace cloche::tree {
 
+// What is known of the directories above a tree, as far as it decides about names in the tree.
+struct Above {
+  std::vector<std::string> names = {};               // the last ones, with which a protected path may begin
+  std::optional<std::string> reason = std::nullopt;  // why everything in the tree is protected
+};
+
+// Of a tree with this path, which is absolute and leads through no link.
+Above above_of(std::string_view path);
+
 // Why a change to something of this kind at this path deserves a second look, or nothing. A symlink is protected where
 // any part of a protected path would lead through it. Names are compared as the most forgiving file system does.
-std::optional<std::string> why_protected(std::string_view path, FileKind kind);
+std::optional<std::string> why_protected(std::string_view path, FileKind kind, const Above& above = {});
 
 }  // namespace cloche::tree

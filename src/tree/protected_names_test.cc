@@ -74,6 +74,75 @@ TEST(ProtectedNames, WhatEditorsAndToolsRunWhenTheyOpenADirectoryIsProtected) {
   }
 }
 
+TEST(ProtectedNames, R4_WhatToolsObeyInADirectoryThatIsEnteredIsProtected) {
+  for (const char* path : {".vs/tasks.vs.json",
+                           ".theia/tasks.json",
+                           ".vscode/mcp.json",
+                           ".xonshrc",
+                           ".config/nushell/env.nu",
+                           ".config/environment.d/x.conf",
+                           ".pam_environment",
+                           ".lldbinit",
+                           ".gdbearlyinit",
+                           ".mcp.json",
+                           ".cursor/mcp.json",
+                           ".cursor/hooks.json",
+                           ".claude/settings.json",
+                           ".claude/settings.local.json",
+                           ".claude/commands/x.md",
+                           ".gemini/settings.json",
+                           ".codex/config.toml",
+                           ".githooks/pre-commit",
+                           ".pre-commit-config.yaml",
+                           "lefthook.yml",
+                           ".mise.toml",
+                           "mise.toml",
+                           ".Rprofile",
+                           ".irbrc",
+                           ".yarnrc.yml",
+                           ".cargo/config.toml",
+                           ".tmux.conf",
+                           ".config/fish/functions/ls.fish",
+                           ".config/helix/config.toml",
+                           ".helix/languages.toml",
+                           ".local/bin/ls",
+                           ".git-credentials",
+                           "profile.d/x.sh",
+                           "cron.daily/x",
+                           "sudoers.d/x"}) {
+    EXPECT_TRUE(is_protected(path)) << path;
+    EXPECT_TRUE(is_protected("deep/below/" + std::string(path))) << path;
+  }
+  for (const char* path : {".claude/worktrees/x/main.cc", ".cursor/worktrees/x/main.cc", ".docker/Dockerfile",
+                           ".cargo/registry/x", "mcp.json", ".local/share/x", "cargo/config.toml"}) {
+    EXPECT_FALSE(is_protected(path)) << path;
+  }
+}
+
+TEST(ProtectedNames, R4_TheWayToTheTreeIsPartOfAName) {
+  const auto below = [](std::string_view place, std::string_view path, FileKind kind = FileKind::kRegular) {
+    return why_protected(path, kind, above_of(place)).has_value();
+  };
+  for (const char* place :
+       {"/home/u/p/.git/hooks", "/p/.git/modules/m/hooks/deep", "/home/u/.ssh", "/home/u/.SSH/x", "/home/u/.idea",
+        "/home/u/.config/nvim/lua", "/home/u/.config/systemd/user", "/etc/cron.d"}) {
+    EXPECT_TRUE(below(place, "x")) << place;
+    EXPECT_TRUE(below(place, "deep/er/x", FileKind::kDirectory)) << place;
+  }
+  EXPECT_TRUE(below("/p/.git", "config"));
+  EXPECT_TRUE(below("/p/.git", "hooks/x"));
+  EXPECT_TRUE(below("/p/.git/modules/a/b/c", "config"));
+  EXPECT_TRUE(below("/p/.vscode", "tasks.json"));
+  EXPECT_TRUE(below("/home/u/.config", "autostart/x"));
+  EXPECT_TRUE(below("/home/u/.config", "systemd", FileKind::kSymlink));
+  EXPECT_TRUE(below("/home/u/.config/systemd", "user/x"));
+  for (const char* place : {"/home/u/p", "/home/u/.config", "/p/.git", "/p/.vscode", "/", "/home/u/.local/share/p"}) {
+    EXPECT_FALSE(below(place, "x")) << place;
+    EXPECT_FALSE(below(place, "a/tasks.json")) << place;
+  }
+  EXPECT_FALSE(below("/p/.vscode/deep", "tasks.json"));
+}
+
 TEST(ProtectedNames, OrdinaryFilesAreNot) {
   for (const char* path : {"Makefile",
                            "a/Makefile",

@@ -1,4 +1,4 @@
-// Names of a proposal and the journal of an application: no path that is accepted leads out of the tree, no other
+// Names of a proposal, git's settings and the journal of an application: no path that is accepted leads out of the tree, no other
 // spelling of a protected name passes, and nothing in a journal names a place that a proposal could not.
 #include <algorithm>
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include "sys/sha256.h"
 #include "tree/file_names.h"
+#include "tree/git_settings.h"
 #include "tree/journal.h"
 #include "tree/path_rules.h"
 #include "tree/protected_names.h"
@@ -59,6 +60,9 @@ void check_journal(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check_name(bytes);
+  for (const GitPath& found : git_paths(bytes)) {
+    if (found.value.empty() || found.value.size() > size) __builtin_trap();
+  }
   // With a digest that fits, as one who tampers would write it; without, hardly an input would get past it.
   const cloche::sys::Digest digest = cloche::sys::sha256(bytes);
   check_journal(std::string(bytes) + std::string(reinterpret_cast<const char*>(digest.data()), digest.size()));

@@ -200,3 +200,36 @@ class Repositories(WorkspaceCase):
         self.assertFalse(os.path.exists(self.tree + "/.git/hooks/pre-commit"))
         self.assertEqual(self.cloche("apply", "last", "--allow-protected", ".git/hooks/pre-commit").returncode, 0)
         self.assertTrue(os.path.exists(self.tree + "/.git/hooks/pre-commit"))
+
+    def test_R4_a_workspace_that_is_protected_itself_takes_nothing_without_a_grant(self):
+        self.git("init", "-q")
+        for place in (".git/hooks", ".ssh", ".config/autostart"):
+            with self.subTest(place=place):
+                folder = os.path.join(self.tree, place)
+                os.makedirs(folder, exist_ok=True)
+                done = self.cloche("run", "--workspace", folder, "--", "sh", "-c", "echo x > pre-commit")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(self.cloche("diff", "last").stdout.decode(), r"added pre-commit .*\[protected: ")
+                self.assertEqual(self.cloche("apply", "last").returncode, 1)
+                self.assertFalse(os.path.exists(folder + "/pre-commit"))
+                self.assertEqual(self.cloche("apply", "last", "--allow-protected", "pre-commit").returncode, 0)
+
+    def test_R4_what_the_hosts_links_and_settings_lead_git_to_is_not_written_without_a_grant(self):
+        self.git("init", "-q")
+        shutil.rmtree(self.tree + "/.git/hooks")
+        os.mkdir(self.tree + "/linked")
+        os.symlink("../linked", self.tree + "/.git/hooks")
+        self.git("config", "include.path", "../included")
+        self.path("tree/included", "[core]\n\thooksPath = named\n")
+        marker = self.path("obeyed")
+        hook = f"printf '#!/bin/sh\\ntouch {marker}\\n' > named/pre-commit && chmod +x named/pre-commit"
+        done = self.work("auto", "--", "sh", "-c", f"mkdir named && {hook} && cp named/pre-commit linked && echo >> included")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = self.cloche("diff", "last").stdout.decode()
+        for path in ("named/pre-commit", "linked/pre-commit", "included"):
+            self.assertRegex(shown, rf"{path} .*\[protected: ")
+            self.assertEqual(self.cloche("apply", "last", path).returncode, 1, path)
+        self.assertEqual(self.cloche("apply", "last", "--allow-protected", "all").returncode, 0)
+        # What it is kept from: git obeys it.
+        self.git("-c", "user.name=g", "-c", "user.email=g", "commit", "-q", "--allow-empty", "-m", "x")
+        self.assertTrue(os.path.exists(marker))

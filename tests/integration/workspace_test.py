@@ -328,6 +328,17 @@ class PutAndGet(WorkspaceCase):
         self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
         self.assertIn(b"both", done.stderr)
 
+    def test_R4_nothing_comes_out_under_a_protected_name(self):
+        out = self.path("out")
+        os.mkdir(out)
+        done = self.cloche("run", "--get", "d:" + out, "--", "sh", "-c", "mkdir -p d/.git/hooks; echo x > d/.git/hooks/x")
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn(b"d/.git/hooks is a protected name", done.stderr)
+        done = self.cloche("run", "--get", "x:" + out + "/.bashrc", "--", "sh", "-c", "echo ran; echo > x")
+        self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+        self.assertIn(b"protected", done.stderr)
+        self.assertEqual(os.listdir(out), [])
+
     def test_puts_are_refused_where_nothing_can_be_put(self):
         file = self.path("in", "x")
         os.mkdir(self.path("granted"))

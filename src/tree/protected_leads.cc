@@ -1,0 +1,318 @@
+#include "tree/protected_leads.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+
+#include "base/fd.h"
+#include "tree/file_names.h"
+#include "tree/git_settings.h"
+#include "tree/place.h"
+
+namespace cloche::tree {
+namespace {
+
+constexpr std::size_t kMostEntries = 65'536;       // of protected directories, in all
+constexpr std::size_t kMostEntriesOfOne = 1024;    // and in each of them
+constexpr std::size_t kMostFiles = 1024;           // of git's settings, in all
+constexpr std::size_t kMostBytes = 1024UL * 1024;  // of one of them
+constexpr int kDeepestInclude = 10;                // as git has it
+constexpr int kMostLinks = 40;                     // as the kernel has it
+
+constexpr std::string_view kRun = "git runs it";
+constexpr std::string_view kNamesCommands = "git runs commands that it names";
+
+std::string join(const std::string& folder, std::string_view name) {
+  return (folder == "/" ? "" : folder) + "/" + std::string(name);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+// What is in the folder, when both are paths without links.
+std::optional<std::string_view> path_in(std::string_view folder, std::string_view path) {
+  if (folder == "/") return path.substr(1);
+  if (!path.starts_with(folder)) return std::nullopt;
+  path.remove_prefix(folder.size());
+  if (path.empty()) return path;
+  if (!path.starts_with('/')) return std::nullopt;
+  return path.substr(1);
+}
+
+std::optional<FileKind> kind_at(const std::string& path) {
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) return std::nullopt;
+  return kind_of(st);
+}
+
+std::optional<std::string> link_at(const std::string& path) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t n = ::readlink(path.c_str(), target.data(), target.size());
+  if (n <= 0) return std::nullopt;
+  return std::string(target.data(), static_cast<std::size_t>(n));
+}
+
+// The beginning of a regular file; empty for everything else.
+std::string text_at(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat st {};
+  if (!file.valid() || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
+  std::string text(std::min(static_cast<std::size_t>(st.st_size), kMostBytes), '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = ::read(file.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  text.resize(size);
+  return text;
+}
+
+std::string first_line(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
+// As git expands it.
+std::string expanded(std::string value) {
+  constexpr std::string_view kOptional = ":(optional)";
+  if (value.starts_with(kOptional)) value.erase(0, kOptional.size());
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
+  if (value.starts_with("~/") && home != nullptr) value.replace(0, 1, home);
+  return value;
+}
+
+// The first names of all rules, each once.
+const std::vector<std::string_view>& first_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::set<std::string_view> all;
+    for (const ProtectedRule& rule : protected_rules()) all.insert(rule.names[0]);
+    return std::vector<std::string_view>(all.begin(), all.end());
+  }();
+  return names;
+}
+
+// The plain names in a directory. Nothing where there are so many that asking for some is quicker, or none are told.
+std::optional<std::set<std::string>> few_names(const std::string& folder) {
+  constexpr std::size_t kFew = 128;
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(::opendir(folder.c_str()), &::closedir);
+  if (list == nullptr) return std::nullopt;
+  std::set<std::string> names;
+  std::size_t count = 0;
+  errno = 0;
+  while (const struct dirent* entry = ::readdir(list.get())) {
+    if (++count > kFew) return std::nullopt;
+    names.insert(plain_name(entry->d_name));
+  }
+  if (errno != 0) return std::nullopt;
+  return names;
+}
+
+}  // namespace
+
+Leads::Leads(int root, std::string place)
+    : root_(root), place_(std::move(place)), entries_left_(kMostEntries), files_left_(kMostFiles) {
+  for (std::string folder = place_;; folder = parent_of(folder)) {
+    look_in(folder);
+    if (folder == "/") break;
+  }
+}
+
+void Leads::look_along(std::string_view path) {
+  std::size_t directory = 1;
+  for (std::size_t begin = 0, slash = 0; (slash = path.find('/', begin)) != std::string_view::npos; begin = slash + 1) {
+    const auto [found, fresh] =
+        numbers_.try_emplace({directory, std::string(path.substr(begin, slash - begin))}, std::size_t{0});
+    if (fresh) {
+      const std::string folder(path.substr(0, slash));
+      if (open_beneath(root_, folder, O_PATH | O_DIRECTORY, Mounts::kCross)) {
+        found->second = ++directories_;
+        look_in(join(place_, folder));
+      }
+    }
+    // What is not there has nothing in it.
+    if (found->second == 0) return;
+    directory = found->second;
+  }
+}
+
+std::optional<std::string> Leads::why(std::string_view path, FileKind kind) const {
+  if (everything_) return everything_;
+  if (targets_.empty()) return std::nullopt;
+  std::string key;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (begin != 0) key += '/';
+    key += plain_name(path.substr(begin, end - begin));
+    const bool last = end == path.size();
+    const auto target = targets_.find(key);
+    if (target != targets_.end() && (last || target->second.reach == Reach::kBelow)) {
+      return std::string(target->second.reason);
+    }
+    if (!above_targets_.contains(key)) return std::nullopt;
+    if (last && kind == FileKind::kSymlink) return "it leads to what is obeyed under another name";
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+void Leads::look_in(const std::string& folder) {
+  const std::optional<std::set<std::string>> names = few_names(folder);
+  const auto has = [&](std::string_view name) {
+    if (names && !names->contains(plain_name(name))) return false;
+    return kind_at(join(folder, name)).has_value();
+  };
+  for (const std::string_view name : first_names()) {
+    if (!has(name)) continue;
+    for (const ProtectedRule& rule : protected_rules()) {
+      if (rule.names[0] == name) follow(folder, Names(rule.names).first(rule.length()), rule.reach, rule.reason);
+    }
+  }
+  if (has(".git")) look_in_git(folder);
+  if (has("HEAD") && (has("commondir") || (has("objects") && has("refs")))) look_in_repository(folder, folder);
+}
+
+void Leads::look_in_git(const std::string& folder) {
+  std::string repository = resolve(folder, ".git");
+  if (kind_at(repository) == FileKind::kRegular) {
+    constexpr std::string_view kPrefix = "gitdir:";
+    std::string line = first_line(text_at(repository));
+    if (!line.starts_with(kPrefix)) return;
+    line.erase(0, std::min(line.find_first_not_of(' ', kPrefix.size()), line.size()));
+    repository = resolve(folder, line);
+  }
+  look_in_repository(repository, folder);
+}
+
+void Leads::look_in_repository(const std::string& repository, const std::string& worktree) {
+  std::vector<std::string> folders{repository};
+  if (const std::string common = first_line(text_at(join(repository, "commondir"))); !common.empty()) {
+    folders.push_back(resolve(repository, common));
+  }
+  for (const std::string& folder : folders) {
+    constexpr std::array<std::string_view, 1> kHooks{"hooks"};
+    add(follow(folder, kHooks, Reach::kBelow, kRun), {Reach::kBelow, kRun});
+    for (const std::string_view name : {"config", "config.worktree"}) read_settings(folder, name, worktree, 0);
+  }
+}
+
+// `file` may be any path, as seen from the folder.
+void Leads::read_settings(const std::string& folder, std::string_view file, const std::string& worktree, int depth) {
+  if (depth > kDeepestInclude || files_left_ == 0) return;
+  --files_left_;
+  const std::string path = resolve(folder, file);
+  add(path, {Reach::kItself, kNamesCommands});
+  // Where the file is named and not where a link there leads to, as git has it.
+  const std::size_t slash = file.rfind('/');
+  const std::string home =
+      slash == std::string_view::npos ? folder : resolve(folder, file.substr(0, std::max<std::size_t>(slash, 1)));
+  for (const GitPath& found : git_paths(text_at(path))) {
+    const std::string value = expanded(found.value);
+    if (found.kind == GitPath::Kind::kInclude) {
+      read_settings(home, value, worktree, depth + 1);
+      continue;
+    }
+    const std::string hooks = resolve(worktree, value);
+    add(hooks, {Reach::kBelow, kRun});
+    scan(hooks, kRun);
+  }
+}
+
+// Notes what the path with these names leads to, if there is a link on the way, and says what that is.
+std::string Leads::follow(const std::string& folder, Names names, Reach reach, std::string_view reason) {
+  std::string at = folder;
+  for (const std::string_view name : names) at = resolve(at, name);
+  std::string straight = folder;
+  for (const std::string_view name : names) straight = join(straight, name);
+  if (at != straight) add(at, {reach, reason});
+  if (reach == Reach::kBelow) scan(at, reason);
+  return at;
+}
+
+// Links in a directory that is protected with everything below.
+void Leads::scan(const std::string& folder, std::string_view reason) {
+  std::deque<std::string> folders{folder};
+  for (std::size_t left = kMostEntriesOfOne; !folders.empty() && left > 0; folders.pop_front()) {
+    const int fd = ::open(folders.front().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    const std::unique_ptr<DIR, int (*)(DIR*)> list(::fdopendir(fd), &::closedir);
+    if (list == nullptr) {
+      ::close(fd);
+      continue;
+    }
+    while (const struct dirent* entry = ::readdir(list.get())) {
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (left == 0 || entries_left_ == 0) return;
+      --left;
+      --entries_left_;
+      if (entry->d_type == DT_REG) continue;
+      const std::string path = join(folders.front(), name);
+      const std::optional<FileKind> kind = kind_at(path);
+      if (kind == FileKind::kDirectory) folders.push_back(path);
+      if (kind == FileKind::kSymlink) add(resolve(folders.front(), name), {Reach::kBelow, reason});
+    }
+  }
+}
+
+// Where the path leads from a folder without links in its own path: what is not there is taken to be no link. Links in
+// the tree that are met on the way are noted: whoever replaces one leads elsewhere.
+std::string Leads::resolve(const std::string& folder, std::string_view path) {
+  std::string at = path.starts_with('/') ? "/" : folder;
+  std::string rest(path);
+  int links = 0;
+  while (!rest.empty() && at.size() < PATH_MAX && rest.size() < std::size_t{2} * PATH_MAX) {
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    const std::string name = rest.substr(0, end);
+    rest.erase(0, std::min(end + 1, rest.size()));
+    if (name.empty() || name == ".") continue;
+    if (name == "..") {
+      at = parent_of(at);
+      continue;
+    }
+    const std::string next = join(at, name);
+    const std::optional<std::string> target = links < kMostLinks ? link_at(next) : std::nullopt;
+    if (!target) {
+      at = next;
+      continue;
+    }
+    ++links;
+    add(next, {Reach::kBelow, "it leads to what is obeyed under another name"});
+    if (target->starts_with('/')) at = "/";
+    rest = *target + "/" + rest;
+  }
+  return at;
+}
+
+void Leads::add(const std::string& path, Target target) {
+  const bool around = path_in(path, place_).has_value();
+  if (around && (target.reach == Reach::kBelow || path == place_)) {
+    // A link that leads to the whole of a disk says nothing about this tree.
+    if (path != "/" && !everything_) everything_ = std::string(target.reason);
+    return;
+  }
+  const std::optional<std::string_view> inside = path_in(place_, path);
+  if (!inside || inside->empty()) return;
+  std::string key;
+  for (const std::string& name : plain_components(*inside)) {
+    if (!key.empty()) above_targets_.insert(key);
+    key += (key.empty() ? "" : "/") + name;
+  }
+  Target& known = targets_.try_emplace(key, target).first->second;
+  if (known.reach == Reach::kItself) known = target;
+}
+
+}  // namespace cloche::tree

@@ -1,0 +1,61 @@
+// Where protected names of the host lead to. A link of the host at .git/hooks, or its core.hooksPath, makes programs
+// obey files of any other name, and so these are protected as well.
+//
+// Looked for are links and settings in the directories on the way to a change, those above the tree among them: a .git
+// that concerns a file lies above it. A link elsewhere would be found by reading the whole tree alone.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tree/change.h"
+#include "tree/protected_rules.h"
+
+namespace cloche::tree {
+
+class Leads {
+ public:
+  // `place` is the absolute path of the tree, through no link. Looks at it and at what is above.
+  Leads(int root, std::string place);
+
+  // Looks at the directories of the host on the way to this path of the tree.
+  void look_along(std::string_view path);
+
+  // After everything has been looked at.
+  std::optional<std::string> why(std::string_view path, FileKind kind) const;
+
+ private:
+  struct Target {
+    Reach reach = Reach::kItself;
+    std::string_view reason;
+  };
+  using Names = std::span<const std::string_view>;
+
+  void look_in(const std::string& folder);
+  void look_in_git(const std::string& folder);
+  void look_in_repository(const std::string& repository, const std::string& worktree);
+  void read_settings(const std::string& folder, std::string_view file, const std::string& worktree, int depth);
+  std::string follow(const std::string& folder, Names names, Reach reach, std::string_view reason);
+  void scan(const std::string& folder, std::string_view reason);
+  std::string resolve(const std::string& folder, std::string_view path);
+  void add(const std::string& path, Target target);
+
+  int root_;
+  std::string place_;
+  std::optional<std::string> everything_;                               // why all of the tree is protected
+  std::map<std::string, Target> targets_;                               // by plain path in the tree
+  std::set<std::string> above_targets_;                                 // the directories above them
+  std::map<std::pair<std::size_t, std::string>, std::size_t> numbers_;  // directories that were looked at; 0: none
+  std::size_t directories_ = 1;
+  std::size_t entries_left_;
+  std::size_t files_left_;
+};
+
+}  // namespace cloche::tree

@@ -1,0 +1,138 @@
+// Names that are protected because protected names of the host lead to them.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tree/protected_changes.h"
+#include "tree/test_support.h"
+
+namespace cloche::tree {
+namespace {
+
+using Paths = std::set<std::string>;
+
+Paths protected_of(int root, const std::vector<std::string>& paths, FileKind kind = FileKind::kRegular) {
+  std::vector<NamedChange> changes;
+  for (const std::string& path : paths) changes.push_back({path, kind, false});
+  const auto reasons = why_protected(root, changes);
+  Paths found;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (reasons.at(i)) found.insert(paths[i]);
+  }
+  return found;
+}
+
+struct Host : TempTree {
+  void make(const std::string& name) const { fs::create_directories(path(name)); }
+  void text(const std::string& name, const std::string& bytes) const {
+    fs::create_directories(fs::path(path(name)).parent_path());
+    file(name, bytes);
+  }
+  Fd open(const std::string& name) const { return Fd(::open(path(name).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+};
+
+TEST(ProtectedLeads, R4_WhatAProtectedNameLinksToIsProtected) {
+  const Host host;
+  host.make(".git");
+  host.make("githooks");
+  host.make("cfg/vscode");
+  host.link(".git/hooks", "../githooks");
+  host.link(".git/config", host.path("settings"));
+  host.link(".vscode", "cfg/vscode");
+  host.link(".ssh", "missing/keys");
+  host.link(".bashrc", "rc");
+  EXPECT_EQ(protected_of(host.fd(), {"githooks/pre-commit", "githooks", "settings", "cfg/vscode/tasks.json",
+                                     "cfg/vscode/other.json", "missing/keys/id", "rc", "rc2", "cfg/x", "x"}),
+            (Paths{"githooks/pre-commit", "githooks", "settings", "cfg/vscode/tasks.json", "missing/keys/id", "rc"}));
+  // A link in place of a directory on the way would lead elsewhere.
+  EXPECT_EQ(protected_of(host.fd(), {"cfg", "missing", "x"}, FileKind::kSymlink), (Paths{"cfg", "missing"}));
+  EXPECT_EQ(protected_of(host.fd(), {"cfg", "missing"}, FileKind::kDirectory), Paths{});
+  // In the spelling of another file system, too.
+  EXPECT_EQ(protected_of(host.fd(), {"GitHooks/x"}), Paths{"GitHooks/x"});
+}
+
+TEST(ProtectedLeads, R4_LinksInProtectedDirectoriesAndLinksToLinksLeadOn) {
+  const Host host;
+  host.make(".git/hooks");
+  host.make(".idea/deep");
+  host.make("scripts");
+  host.link(".git/hooks/pre-commit", "../../scripts/check");
+  host.link(".idea/deep/x", "../../one");
+  host.link("one", "two");
+  host.link("round", "round");
+  host.link(".emacs", "round");
+  EXPECT_EQ(protected_of(host.fd(), {"scripts/check", "scripts/other", "one", "one/x", "two", "two/x", "three"}),
+            (Paths{"scripts/check", "one", "one/x", "two", "two/x"}));
+}
+
+TEST(ProtectedLeads, R4_DirectoriesOnTheWayToAChangeAreLookedAt) {
+  const Host host;
+  host.make("a/b/.git");
+  host.make("a/b/hooks-here");
+  host.link("a/b/.git/hooks", "../hooks-here");
+  EXPECT_EQ(protected_of(host.fd(), {"a/b/hooks-here/x", "a/b/x", "new/deep/x"}), Paths{"a/b/hooks-here/x"});
+}
+
+TEST(ProtectedLeads, R4_TheTreeItselfLiesWhereAProtectedNameLeads) {
+  const Host host;
+  host.make(".git");
+  host.make("githooks/deep");
+  host.make("sub");
+  host.link(".git/hooks", "../githooks");
+  EXPECT_EQ(protected_of(host.open("githooks").get(), {"x"}), Paths{"x"});
+  EXPECT_EQ(protected_of(host.open("githooks/deep").get(), {"x"}), Paths{"x"});
+  EXPECT_EQ(protected_of(host.open("sub").get(), {"x"}), Paths{});
+  host.make(".ssh/deep");
+  host.make(".vscode");
+  EXPECT_EQ(protected_of(host.open(".ssh/deep").get(), {"x"}), Paths{"x"});
+  EXPECT_EQ(protected_of(host.open(".vscode").get(), {"x", "tasks.json"}), Paths{"tasks.json"});
+  // The hooks of a repository of any name.
+  host.text("bare/HEAD", "ref: refs/heads/main\n");
+  host.make("bare/objects");
+  host.make("bare/refs");
+  host.make("bare/hooks");
+  EXPECT_EQ(protected_of(host.open("bare/hooks").get(), {"x"}), Paths{"x"});
+}
+
+TEST(ProtectedLeads, R4_WhatGitsSettingsNameIsProtected) {
+  const Host host;
+  host.text(".git/config", "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../gitcfg\n");
+  host.text("gitcfg", "[include]\npath = more/cfg\n[core]\nhooksPath=" + host.path("absolute") + "\n");
+  host.text("more/cfg", "[include]\npath = ../gitcfg\n[includeIf \"gitdir:/x\"]\npath = last\n");
+  EXPECT_EQ(protected_of(host.fd(), {"tools/hooks/pre-commit", "tools/x", "gitcfg", "more/cfg", "more/last", "more/x",
+                                     "absolute/x", "hooks/x"}),
+            (Paths{"tools/hooks/pre-commit", "gitcfg", "more/cfg", "more/last", "absolute/x"}));
+  // Of a tree that is a part of the repository, too.
+  host.make("tools");
+  EXPECT_EQ(protected_of(host.open("tools").get(), {"hooks/pre-commit", "x"}), Paths{"hooks/pre-commit"});
+}
+
+TEST(ProtectedLeads, R4_AWorktreeHasItsSettingsElsewhere) {
+  const Host host;
+  host.text("main/config", "[core]\nhooksPath = .hooks\n");
+  host.text("main/worktrees/w/commondir", "../..\n");
+  host.text("w/.git", "gitdir: " + host.path("main/worktrees/w") + "\n");
+  host.make("w/.hooks");
+  EXPECT_EQ(protected_of(host.open("w").get(), {".hooks/pre-commit", "x"}), Paths{".hooks/pre-commit"});
+}
+
+TEST(ProtectedLeads, WhatIsNoFileOrLeadsOutsideIsOfNoConcern) {
+  const Host host;
+  host.make(".git");
+  ASSERT_EQ(::mkfifo(host.path(".git/config").c_str(), 0600), 0);
+  host.link(".git/hooks", "/");
+  host.link(".ssh", host.victim());
+  EXPECT_EQ(protected_of(host.fd(), {"x", "victim/x"}), Paths{});
+}
+
+TEST(ProtectedLeads, ManyEntriesAreNotReadWithoutEnd) {
+  const Host host;
+  host.make(".git/hooks");
+  for (int i = 0; i < 2000; ++i) host.link(".git/hooks/" + std::to_string(i), "../../to" + std::to_string(i));
+  std::vector<std::string> paths;
+  for (int i = 0; i < 2000; ++i) paths.push_back("to" + std::to_string(i));
+  EXPECT_EQ(protected_of(host.fd(), paths).size(), 1024u);
+}
+
+}  // namespace
+}  // namespace cloche::tree
