@@ -23,6 +23,18 @@ TEST(ListDocument, ReadsPlainMembersAndFlatObjects) {
   EXPECT_TRUE(std::get<bool>(document->items[0].at("b")));
 }
 
+// RFC 8259 leaves it to the reader, and editors write one.
+TEST(ListDocument, AByteOrderMarkAtTheStartIsPassedOver) {
+  const auto document = read_list("\xef\xbb\xbf{\"list\": [{\"a\": \"x\"}]}", kShape);
+  ASSERT_TRUE(document) << document.error().text();
+  EXPECT_EQ(std::get<std::string>(document->items.at(0).at("a")), "x");
+  for (const char* text : {"\xef\xbb\xbf", "\xef\xbb{\"list\": []}", "\xef\xbb\xbf\xef\xbb\xbf{\"list\": []}",
+                           " \xef\xbb\xbf{\"list\": []}", "{\xef\xbb\xbf\"list\": []}"}) {
+    EXPECT_NE(error_of(text).find("no "), std::string::npos) << text << ": " << error_of(text);
+    EXPECT_NE(error_of(text), "no error") << text;
+  }
+}
+
 TEST(ListDocument, RefusesEveryOtherShape) {
   for (const auto& [text, named] : {std::pair{"", "no JSON"},
                                     {"[]", "must be an object"},

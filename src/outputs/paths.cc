@@ -27,6 +27,26 @@ Status check_characters(std::string_view path) {
   return {};
 }
 
+// Every space separator of Unicode: in a list of paths it cannot be told from what is around it.
+bool is_blank(char32_t code) {
+  return code == ' ' || code == 0xa0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x202f ||
+         code == 0x205f || code == 0x3000;
+}
+
+// After check_characters.
+Status check_blanks(std::string_view path) {
+  const auto refused = [] { return broken("the path has a name that begins or ends with a blank"); };
+  char32_t before = '/';
+  while (!path.empty()) {
+    const Utf8Char next = decode_utf8(path);
+    if ((before == '/' && is_blank(next.code)) || (is_blank(before) && next.code == '/')) return refused();
+    before = next.code;
+    path.remove_prefix(next.length);
+  }
+  if (is_blank(before)) return refused();
+  return {};
+}
+
 // Separators sort before everything else, so that what lies below a path comes right after it.
 constexpr char kSeparator = '\x01';
 
@@ -56,6 +76,7 @@ Status check_output_path(std::string_view path) {
   CLOCHE_TRY(tree::check_path(path));
   if (path.size() > kMaxPathBytes) return broken(fmt::format("the path has more than {} bytes", kMaxPathBytes));
   CLOCHE_TRY(check_characters(path));
+  CLOCHE_TRY(check_blanks(path));
   const std::vector<std::string> names = tree::plain_components(path);
   if (names.size() > kMaxDepth) return broken(fmt::format("the path has more than {} components", kMaxDepth));
   if (std::ranges::find(names, kManifestName) != names.end()) {

@@ -339,6 +339,15 @@ class PutAndGet(WorkspaceCase):
         self.assertIn(b"protected", done.stderr)
         self.assertEqual(os.listdir(out), [])
 
+    def test_into_a_directory_that_is_there_it_goes_under_its_own_name(self):
+        os.mkdir(self.path("there"))
+        self.path("there/x", "old\n")
+        for target in ("there", "there/"):
+            done = self.cloche("run", "--get", "/work/x:" + self.path(target), "--", "sh", "-c", "echo new > x")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(self.path("there/x"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), "new\n")
+
     def test_puts_are_refused_where_nothing_can_be_put(self):
         file = self.path("in", "x")
         os.mkdir(self.path("granted"))
