@@ -33,17 +33,39 @@ Status undo(CarryOut& work, const Staging& staging) {
   return staging.advance(Stage::kUndoing, Stage::kDone);
 }
 
+// What is said of old things that others kept from their places; nothing where there are none.
+std::string kept_text(const CarryOut& work) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<KeptAside>& kept = work.kept_aside();
+  std::string text;
+  for (std::size_t i = 0; i < kept.size() && i < kNamed; ++i) {
+    text += "; somebody else wrote " + printable(kept[i].path) + " meanwhile, and what it was before is kept as " +
+            printable(kept[i].place);
+  }
+  if (kept.size() > kNamed) {
+    text += "; so are " + std::to_string(kept.size() - kNamed) + " more, named *" + std::string(kOldSuffix);
+  }
+  return text;
+}
+
 // The old things are kept, and the next recover() tries again.
-Error not_undone(const Error& why, const Error& obstacle) {
+Error not_undone(const std::string& why, const Error& obstacle, const CarryOut& work) {
   Error error = obstacle;
-  error.message = "could not be undone: " + obstacle.message + "; undone because of: " + why.text();
-  error.hint = "clear the way and recover; old files are kept in " + std::string(kStagingName);
+  error.message = "could not be undone: " + obstacle.message + (obstacle.hint.empty() ? "" : ", " + obstacle.hint) +
+                  kept_text(work) + "; undone because of: " + why;
+  error.hint =
+      "move away what is in its place or in place of a directory above; the next diff, apply or run with this "
+      "directory puts back the old file, which is kept in " +
+      std::string(kStagingName);
   return error;
 }
 
+constexpr std::string_view kInterrupted = "it was being undone when it was interrupted";
+
 struct Outcome {
   bool done = false;
-  Error why;  // where it was undone
+  Error why;         // where it was undone
+  std::string kept;  // what was not put back to its place
 };
 
 // From a committed journal to the end, one way or the other.
@@ -53,14 +75,14 @@ Result<Outcome> carry(int root, const Staging& staging, const Journal& journal, 
   if (forward) {
     if (progress) progress("done");
     CLOCHE_TRY(staging.advance(Stage::kCommitted, Stage::kDone));
-    return Outcome{true, {}};
+    return Outcome{true, {}, {}};
   }
   if (progress) progress("undo");
   CLOCHE_TRY(staging.advance(Stage::kCommitted, Stage::kUndoing));
   if (auto undone = undo(work, staging); !undone) {
-    return std::unexpected(not_undone(forward.error(), undone.error()));
+    return std::unexpected(not_undone(forward.error().text(), undone.error(), work));
   }
-  return Outcome{false, forward.error()};
+  return Outcome{false, forward.error(), kept_text(work)};
 }
 
 Result<Recovered> recover_locked(int root, const Staging& staging, const Progress& progress) {
@@ -72,12 +94,14 @@ Result<Recovered> recover_locked(int root, const Staging& staging, const Progres
     CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
     CLOCHE_TRY_ASSIGN(const Outcome outcome, carry(root, staging, journal, progress));
     result.outcome = outcome.done ? Recovery::kFinished : Recovery::kRolledBack;
-    if (!outcome.done) result.reason = outcome.why.text();
+    if (!outcome.done) result.reason = outcome.why.text() + outcome.kept;
   } else if (stage == Stage::kUndoing) {
     CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
     CarryOut work(root, staging, journal, progress);
-    CLOCHE_TRY(undo(work, staging));
-    result = {Recovery::kRolledBack, "it was being undone when it was interrupted"};
+    if (auto undone = undo(work, staging); !undone) {
+      return std::unexpected(not_undone(std::string(kInterrupted), undone.error(), work));
+    }
+    result = {Recovery::kRolledBack, std::string(kInterrupted) + kept_text(work)};
   }
   CLOCHE_TRY(staging.clear(progress));
   return result;
@@ -140,7 +164,8 @@ Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& task
   }
   CLOCHE_TRY_ASSIGN(Outcome outcome, carry(root, staging, *journal, options.progress));
   if (outcome.done) return {};
-  outcome.why.message += "; everything was undone, and " + std::string(kAsItWas);
+  outcome.why.message += outcome.kept.empty() ? "; everything was undone, and " + std::string(kAsItWas)
+                                              : "; everything else was undone" + outcome.kept;
   return std::unexpected(std::move(outcome.why));
 }
 

@@ -3,9 +3,9 @@
 // Who proposes is hostile, and so may be other processes that can write to the tree. Everything new is first made in
 // `.cloche-apply`, a private directory inside of the tree, and made durable; then a journal is renamed to its final
 // name, which is the moment of decision. What follows are renames only, each through a descriptor of the parent
-// directory: old things into the staging directory, new ones out of it. Whether a rename has been done is seen from
-// what lies in the staging directory, so the work can be taken up again at any point. What cannot be carried out is
-// undone, in the same way.
+// directory: old things into the staging directory, new ones out of it, and where one replaces the other both at once.
+// Whether a rename has been done is seen from what lies in the staging directory, so the work can be taken up again at
+// any point. What cannot be carried out is undone, in the same way.
 //
 // New files belong to whoever applies. Under root they belong to whom the file they replace did, or else to the owner
 // of the directory they are put in: nobody shall find files of root in a tree of their own. Extended attributes and
@@ -53,7 +53,7 @@ enum class Recovery {
   kNothing,     // nothing was left
   kDiscarded,   // it had not been decided, or was done but for the tidying up
   kFinished,    // it had been decided, and is now carried out
-  kRolledBack,  // it could not be carried out; the tree is as it was
+  kRolledBack,  // it could not be carried out; the tree is as it was, but for what the reason names
 };
 
 struct Recovered {
