@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "tree/carry_out.h"
 #include "tree/check.h"
+#include "tree/held_signals.h"
 #include "tree/inspect.h"
 #include "tree/path_rules.h"
 #include "tree/staging.h"
@@ -86,6 +88,7 @@ Result<Outcome> carry(int root, const Staging& staging, const Journal& journal, 
 }
 
 Result<Recovered> recover_locked(int root, const Staging& staging, const Progress& progress) {
+  const HeldSignals held;
   CLOCHE_TRY_ASSIGN(const Stage stage, staging.stage());
   CLOCHE_TRY_ASSIGN(const Entries left, entries_of(staging.folder(), "."));
   if (left == Entries::kNone) return Recovered{};
@@ -125,13 +128,20 @@ Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& t
   Journal journal;
   for (Task& task : tasks) {
     const std::size_t number = journal.size();
+    CLOCHE_TRY(not_cancelled(options.cancelled));
     if (task.entry.puts()) {
       tell(options, "stage " + printable(task.entry.path));
       if (task.change == nullptr) {
         CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_directory(number, task.entry.new_thing->mode, task.owner));
       } else {
         CLOCHE_TRY_ASSIGN(const Present present, present_file(root, task));
-        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, task.owner, present));
+        const Copied copied = [&](std::uint64_t bytes) {
+          constexpr std::uint64_t kMebibyte = 1024 * 1024;
+          tell(options, "stage " + printable(task.entry.path) + ", " + std::to_string(bytes / kMebibyte) + " of " +
+                            std::to_string(task.change->after->size / kMebibyte) + " MiB");
+          return not_cancelled(options.cancelled);
+        };
+        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, task.owner, present, copied));
       }
     }
     journal.push_back(std::move(task.entry));
@@ -151,8 +161,12 @@ void count(const std::vector<Task>& tasks, Applied& applied) {
   }
 }
 
-Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options) {
+// Signals are held from the decision on, for as long as the caller says.
+Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options,
+                       std::optional<HeldSignals>& held) {
   auto journal = stage_all(root, staging, tasks, options);
+  held.emplace();
+  if (auto wanted = not_cancelled(options.cancelled); journal && !wanted) journal = std::unexpected(wanted.error());
   if (journal) {
     tell(options, "commit");
     if (auto committed = staging.commit(*journal); !committed) journal = std::unexpected(committed.error());
@@ -169,15 +183,15 @@ Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& task
   return std::unexpected(std::move(outcome.why));
 }
 
-Result<Applied> apply_locked(int root, const Staging& staging, std::span<const Change> changes,
-                             const Options& options) {
+Result<Applied> apply_locked(int root, const Staging& staging, std::span<const Change> changes, const Options& options,
+                             std::optional<HeldSignals>& held) {
   Applied applied;
   CLOCHE_TRY_ASSIGN(applied.recovered, recover_locked(root, staging, options.progress));
   CLOCHE_TRY_ASSIGN(Checked checked, check(root, changes, options));
   applied.conflicts = std::move(checked.conflicts);
   if (!checked.may_proceed) return applied;
   count(checked.tasks, applied);
-  CLOCHE_TRY(stage_and_carry(root, staging, checked.tasks, options));
+  CLOCHE_TRY(stage_and_carry(root, staging, checked.tasks, options, held));
   applied.applied = true;
   return applied;
 }
@@ -187,7 +201,9 @@ Result<Applied> apply_locked(int root, const Staging& staging, std::span<const C
 Result<Applied> apply(int root, std::span<const Change> changes, const Options& options) {
   CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
   CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kMake, options.progress));
-  auto result = apply_locked(own.get(), *staging, changes, options);
+  // Until all is tidied up.
+  std::optional<HeldSignals> held;
+  auto result = apply_locked(own.get(), *staging, changes, options, held);
   CLOCHE_TRY_ASSIGN(const Stage stage, staging->stage());
   // A journal that could not be brought to its end stays for the next recover(). What cannot be tidied up now is
   // tidied up by the next one, too: it changes nothing about what was done.

@@ -32,6 +32,9 @@ struct Options {
   bool allow_protected = false;
   // Told the name of each step before it is taken: for progress, and for tests that end the process there.
   std::function<void(std::string_view step)> progress;
+  // Asked until it is decided: yes ends it with ECANCELED, and the tree is as it was. From then on the signals that
+  // would end the process are held back until it is done or undone.
+  std::function<bool()> cancelled = {};
 };
 
 enum class ConflictKind {
