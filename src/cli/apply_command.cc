@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/hunk_questions.h"
+#include "cli/terminal.h"
 #include "cli/ticker.h"
 #include "cli/workspaces.h"
 #include "diff/quote.h"
@@ -158,6 +159,8 @@ Status check_grants(const RunFiles& files, const Parsed& parsed) {
 // Everything is tried first: with several workspaces, a conflict in the last one keeps the first from being written.
 Result<std::vector<Outcome>> apply_all(RunFiles& files, const std::vector<files::Selection>& selections,
                                        const Parsed& parsed) {
+  // From here on Ctrl-C is an answer to a question, which is asked until the first workspace is written.
+  CLOCHE_TRY_ASSIGN(const Fd signals, cancel_signals());
   std::vector<Outcome> outcomes(files.workspaces.size());
   const bool dry = parsed.has("--dry-run");
   for (const bool trial : {true, false}) {
@@ -169,6 +172,8 @@ Result<std::vector<Outcome>> apply_all(RunFiles& files, const std::vector<files:
       options.dry_run = trial;
       Ticker ticker("apply");
       options.progress = std::ref(ticker);
+      const bool begun = std::ranges::any_of(outcomes, &Outcome::applied);
+      options.cancelled = [&signals, begun] { return !begun && has_come(signals); };
       CLOCHE_TRY_ASSIGN(outcomes[i], files::apply(workspace.root.get(), workspace.directory.get(), workspace.proposal,
                                                   selections[i], options));
     }

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/run_options.h"
+#include "cli/terminal.h"
 #include "cli/ticker.h"
 #include "files/proposal.h"
 #include "report/json.h"
@@ -80,6 +81,8 @@ Status write_to(const std::string& folder, const store::RunDirectory& run, const
   tree::Options options;
   options.force = force;
   options.progress = Ticker("artifacts");
+  CLOCHE_TRY_ASSIGN(const Fd signals, cancel_signals());
+  options.cancelled = [&signals] { return has_come(signals); };
   CLOCHE_TRY_ASSIGN(const tree::Applied applied, tree::apply(root.get(), changes, options));
   if (applied.applied) return {};
   const tree::Conflict& first = applied.conflicts.front();

@@ -169,7 +169,7 @@ constexpr Text kOutputsText =
     "comes first.\n"
     "Exit code: 0 done; 1 conflicts, or a document, manifest or target that breaks a rule: nothing was changed; 2 "
     "wrong "
-    "command line; 125 cloche or the kernel failed.";
+    "command line; 125 cloche or the kernel failed; 130 cancelled before anything was changed.";
 constexpr Text kPsText =
     "Lists the runs of `cloche run` of this user: those that run now, with --all also those that are over (their "
     "outcome) and those that crashed (cloche itself was killed). Records lie in CLOCHE_STATE_DIR, else in "
@@ -202,7 +202,8 @@ constexpr Text kApplyText =
     "not "
     "selected is kept for later.\n"
     "Exit code: 0 applied; 1 conflicts or protected names, which are listed, and nothing was written; 2 wrong command "
-    "line; 125 cloche failed; 126 no such run, or its workspace cannot be reached.";
+    "line; 125 cloche failed; 126 no such run, or its workspace cannot be reached; 130 cancelled, and nothing was "
+    "written.";
 constexpr Text kDiscardText =
     "Removes what is kept of the run's changes, without asking; the workspace is not touched. The run's report stays.";
 
@@ -210,7 +211,8 @@ constexpr Text kArtifactsText =
     "Lists the files that `run --artifact` kept: digest, size, type and the path in the cell. With --to they are "
     "written "
     "into a directory, all of them or none, never through a link.\n"
-    "Exit code: 0; 2 wrong command line; 125 cloche failed; 126 no such run, or a file is in the way.";
+    "Exit code: 0; 2 wrong command line; 125 cloche failed; 126 no such run, or a file is in the way; 130 "
+    "cancelled.";
 
 constexpr Text kGrantText =
     "Grants a host, a socket or a secret to a run that lives, until its end or for a while; what is granted already "

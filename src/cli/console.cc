@@ -37,6 +37,7 @@ int complain(const Error& error, int exit_code) {
 }
 
 int exit_code_of(const Error& error) {
+  if (error.errno_value == ECANCELED) return kExitCancelled;
   return error.code == ErrorCode::kSystem || error.code == ErrorCode::kInternal ? kExitFailed : kExitRefused;
 }
 

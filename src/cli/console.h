@@ -13,6 +13,7 @@ namespace cloche::cli {
 inline constexpr int kExitUsage = 2;     // our own command line is wrong
 inline constexpr int kExitFailed = 125;  // as exit_code() has them for outcomes
 inline constexpr int kExitRefused = 126;
+inline constexpr int kExitCancelled = 130;
 
 // False: nobody takes it any more.
 bool put(int fd, std::string_view text);

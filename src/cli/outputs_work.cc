@@ -9,6 +9,8 @@
 #include <ctime>
 
 #include "cli/console.h"
+#include "cli/terminal.h"
+#include "cli/ticker.h"
 
 namespace cloche::cli {
 namespace {
@@ -71,7 +73,10 @@ Result<OutputsDone> carry_through(const OutputsWork& work, const std::vector<Out
   CLOCHE_TRY(show(work, proposal, set));
   OutputsDone done{0, true, false};
   if (work.what == OutputsWork::Do::kApply && outputs::may_proceed(proposal, work.terms)) {
-    CLOCHE_TRY(outputs::apply(work.target.get(), proposal, set, work.terms));
+    CLOCHE_TRY_ASSIGN(const Fd signals, cancel_signals());
+    const outputs::Watch watch{Ticker("outputs", work.quiet ? Ticker::Voice::kQuiet : Ticker::Voice::kSpeak),
+                               [&signals] { return has_come(signals); }};
+    CLOCHE_TRY(outputs::apply(work.target.get(), proposal, set, work.terms, watch));
     done.applied = true;
   }
   done.exit_code = tell(work, proposal, done.applied ? Done::kYes : Done::kNo);
@@ -82,7 +87,7 @@ Result<OutputsDone> carry_through(const OutputsWork& work, const std::vector<Out
 
 int outputs_error(const Error& error) {
   const bool failed = error.code == ErrorCode::kSystem || error.code == ErrorCode::kInternal;
-  return complain(error, failed ? kExitFailed : kExitOutputs);
+  return complain(error, failed ? exit_code_of(error) : kExitOutputs);
 }
 
 Result<outputs::Terms> read_terms(const Parsed& parsed) {

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -50,6 +51,11 @@ Result<Fd> resize_signal() {
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGWINCH);
   return as_descriptor(set);
+}
+
+bool has_come(const Fd& signals) {
+  pollfd wait{signals.get(), POLLIN, 0};
+  return ::poll(&wait, 1, 0) > 0;
 }
 
 void ignore_broken_pipes() {

@@ -30,6 +30,8 @@ class RawTerminal {
 // caller made us ignore (nohup) stays ignored.
 Result<Fd> cancel_signals();
 Result<Fd> resize_signal();
+// Whether one of them has come, for those who ask in between; it stays to be read.
+bool has_come(const Fd& signals);
 void ignore_broken_pipes();
 
 }  // namespace cloche::cli

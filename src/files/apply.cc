@@ -72,7 +72,10 @@ class Application {
 Result<Outcome> Application::run(Selection selection) {
   add_parents(proposal_, selection);
   protected_ = why_protected(root_, proposal_);
-  for (const auto& [index, hunks] : selection) CLOCHE_TRY(prepare(index, hunks));
+  for (const auto& [index, hunks] : selection) {
+    CLOCHE_TRY(tree::not_cancelled(options_.cancelled));
+    CLOCHE_TRY(prepare(index, hunks));
+  }
   keep_what_may_have_moved();
   CLOCHE_TRY(carry_out());
   if (!outcome_.applied) return std::move(outcome_);
@@ -253,6 +256,7 @@ Status Application::carry_out() {
   // Each was held against the grants above.
   options.allow_protected = true;
   options.progress = options_.progress;
+  options.cancelled = options_.cancelled;
   std::vector<tree::Conflict> conflicts;
   if (!outcome_.problems.empty() || options_.dry_run) {
     // The others are found as well, so that one look shows them all.

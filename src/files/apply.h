@@ -26,6 +26,7 @@ struct ApplyOptions {
   std::uint32_t keep = 0;                 // of what the proposal may keep (files::Keep), this
   std::vector<std::string> granted = {};  // protected paths, and everything below them
   std::function<void(std::string_view step)> progress = {};
+  std::function<bool()> cancelled = {};  // see tree::Options
 };
 
 enum class ProblemKind : std::uint8_t {

@@ -15,12 +15,13 @@ namespace {
 
 constexpr mode_t kNewManifestUmask = 022;
 
-Status carry_out(int root, std::span<const tree::Change> changes, const Progress& progress) {
+Status carry_out(int root, std::span<const tree::Change> changes, const Watch& watch) {
   if (changes.empty()) return {};
   tree::Options options;
   // The manifest's own name is protected. What the outputs may name was decided when they were read and judged.
   options.allow_protected = true;
-  options.progress = progress;
+  options.progress = watch.progress;
+  options.cancelled = watch.cancelled;
   CLOCHE_TRY_ASSIGN(const tree::Applied applied, tree::apply(root, changes, options));
   if (applied.applied) return {};
   for (const tree::Conflict& conflict : applied.conflicts) {
@@ -50,7 +51,7 @@ Result<Fd> open_target(const std::string& path) {
 }
 
 Status apply(int root, const Proposal& proposal, std::span<const Output> outputs, const Terms& terms,
-             const Progress& progress) {
+             const Watch& watch) {
   if (!may_proceed(proposal, terms)) {
     return fail(ErrorCode::kRefused, "outputs", "there are conflicts, and nothing was written");
   }
@@ -63,7 +64,7 @@ Status apply(int root, const Proposal& proposal, std::span<const Output> outputs
   }
   CLOCHE_TRY_ASSIGN(auto manifest, change_manifest(proposal.current, proposal.next, terms.umask));
   if (manifest) changes.push_back(*std::move(manifest));
-  return carry_out(root, changes, progress);
+  return carry_out(root, changes, watch);
 }
 
 Status forget(int root, std::span<const std::string> paths) {

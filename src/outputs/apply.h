@@ -18,11 +18,15 @@ namespace cloche::outputs {
 // The directory itself and no link to it: a guest that may write beside it could otherwise choose another.
 Result<Fd> open_target(const std::string& path);
 
-using Progress = std::function<void(std::string_view step)>;
+// See tree::Options.
+struct Watch {
+  std::function<void(std::string_view step)> progress = {};
+  std::function<bool()> cancelled = {};
+};
 
 // Nothing is written where may_proceed() says no, nor where the target changed since the proposal was made.
 Status apply(int root, const Proposal& proposal, std::span<const Output> outputs, const Terms& terms,
-             const Progress& progress = {});
+             const Watch& watch = {});
 
 // A person takes these files over: the manifest forgets them, the files stay. All of them must be in it.
 Status forget(int root, std::span<const std::string> paths);

@@ -61,11 +61,13 @@ TEST(ApplyOutputs, R4_ALinkPlantedWhileApplyingLeadsNowhere) {
   tree.folder("d");
   const Picture victim = tree.victim_picture();
   const Terms terms = terms_of("p");
-  const Status done = apply(tree.fd(), proposed(tree, outputs, terms), outputs, terms, [&](std::string_view step) {
+  Watch watch;
+  watch.progress = [&](std::string_view step) {
     if (step != "commit") return;
     tree::fs::remove_all(tree.path("d"));
     tree.link("d", tree.victim());
-  });
+  };
+  const Status done = apply(tree.fd(), proposed(tree, outputs, terms), outputs, terms, watch);
   EXPECT_FALSE(done);
   EXPECT_EQ(tree.victim_picture(), victim);
   EXPECT_EQ(tree.picture(), (Picture{{"d", "link " + tree.victim()}}));
@@ -82,9 +84,11 @@ struct Scene {
     if (child == 0) {
       int step = 0;
       const auto proposal = propose(tree.fd(), after, terms);
-      const Status done = apply(tree.fd(), *proposal, after, terms, [&](std::string_view) {
+      Watch watch;
+      watch.progress = [&](std::string_view) {
         if (step++ == stop_at) ::_exit(1);
-      });
+      };
+      const Status done = apply(tree.fd(), *proposal, after, terms, watch);
       ::_exit(done ? 0 : 2);
     }
     int status = -1;

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "tree/carry_out.h"
 #include "tree/check.h"
+#include "tree/held_signals.h"
 #include "tree/inspect.h"
 #include "tree/path_rules.h"
 #include "tree/staging.h"
@@ -33,17 +35,39 @@ Status undo(CarryOut& work, const Staging& staging) {
   return staging.advance(Stage::kUndoing, Stage::kDone);
 }
 
+// What is said of old things that others kept from their places; nothing where there are none.
+std::string kept_text(const CarryOut& work) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<KeptAside>& kept = work.kept_aside();
+  std::string text;
+  for (std::size_t i = 0; i < kept.size() && i < kNamed; ++i) {
+    text += "; somebody else wrote " + printable(kept[i].path) + " meanwhile, and what it was before is kept as " +
+            printable(kept[i].place);
+  }
+  if (kept.size() > kNamed) {
+    text += "; so are " + std::to_string(kept.size() - kNamed) + " more, named *" + std::string(kOldSuffix);
+  }
+  return text;
+}
+
 // The old things are kept, and the next recover() tries again.
-Error not_undone(const Error& why, const Error& obstacle) {
+Error not_undone(const std::string& why, const Error& obstacle, const CarryOut& work) {
   Error error = obstacle;
-  error.message = "could not be undone: " + obstacle.message + "; undone because of: " + why.text();
-  error.hint = "clear the way and recover; old files are kept in " + std::string(kStagingName);
+  error.message = "could not be undone: " + obstacle.message + (obstacle.hint.empty() ? "" : ", " + obstacle.hint) +
+                  kept_text(work) + "; undone because of: " + why;
+  error.hint =
+      "move away what is in its place or in place of a directory above; the next diff, apply or run with this "
+      "directory puts back the old file, which is kept in " +
+      std::string(kStagingName);
   return error;
 }
 
+constexpr std::string_view kInterrupted = "it was being undone when it was interrupted";
+
 struct Outcome {
   bool done = false;
-  Error why;  // where it was undone
+  Error why;         // where it was undone
+  std::string kept;  // what was not put back to its place
 };
 
 // From a committed journal to the end, one way or the other.
@@ -53,17 +77,18 @@ Result<Outcome> carry(int root, const Staging& staging, const Journal& journal, 
   if (forward) {
     if (progress) progress("done");
     CLOCHE_TRY(staging.advance(Stage::kCommitted, Stage::kDone));
-    return Outcome{true, {}};
+    return Outcome{true, {}, {}};
   }
   if (progress) progress("undo");
   CLOCHE_TRY(staging.advance(Stage::kCommitted, Stage::kUndoing));
   if (auto undone = undo(work, staging); !undone) {
-    return std::unexpected(not_undone(forward.error(), undone.error()));
+    return std::unexpected(not_undone(forward.error().text(), undone.error(), work));
   }
-  return Outcome{false, forward.error()};
+  return Outcome{false, forward.error(), kept_text(work)};
 }
 
 Result<Recovered> recover_locked(int root, const Staging& staging, const Progress& progress) {
+  const HeldSignals held;
   CLOCHE_TRY_ASSIGN(const Stage stage, staging.stage());
   CLOCHE_TRY_ASSIGN(const Entries left, entries_of(staging.folder(), "."));
   if (left == Entries::kNone) return Recovered{};
@@ -72,12 +97,14 @@ Result<Recovered> recover_locked(int root, const Staging& staging, const Progres
     CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
     CLOCHE_TRY_ASSIGN(const Outcome outcome, carry(root, staging, journal, progress));
     result.outcome = outcome.done ? Recovery::kFinished : Recovery::kRolledBack;
-    if (!outcome.done) result.reason = outcome.why.text();
+    if (!outcome.done) result.reason = outcome.why.text() + outcome.kept;
   } else if (stage == Stage::kUndoing) {
     CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
     CarryOut work(root, staging, journal, progress);
-    CLOCHE_TRY(undo(work, staging));
-    result = {Recovery::kRolledBack, "it was being undone when it was interrupted"};
+    if (auto undone = undo(work, staging); !undone) {
+      return std::unexpected(not_undone(std::string(kInterrupted), undone.error(), work));
+    }
+    result = {Recovery::kRolledBack, std::string(kInterrupted) + kept_text(work)};
   }
   CLOCHE_TRY(staging.clear(progress));
   return result;
@@ -101,13 +128,20 @@ Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& t
   Journal journal;
   for (Task& task : tasks) {
     const std::size_t number = journal.size();
+    CLOCHE_TRY(not_cancelled(options.cancelled));
     if (task.entry.puts()) {
       tell(options, "stage " + printable(task.entry.path));
       if (task.change == nullptr) {
         CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_directory(number, task.entry.new_thing->mode, task.owner));
       } else {
         CLOCHE_TRY_ASSIGN(const Present present, present_file(root, task));
-        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, task.owner, present));
+        const Copied copied = [&](std::uint64_t bytes) {
+          constexpr std::uint64_t kMebibyte = 1024 * 1024;
+          tell(options, "stage " + printable(task.entry.path) + ", " + std::to_string(bytes / kMebibyte) + " of " +
+                            std::to_string(task.change->after->size / kMebibyte) + " MiB");
+          return not_cancelled(options.cancelled);
+        };
+        CLOCHE_TRY_ASSIGN(task.entry.new_thing, staging.make_new(number, *task.change, task.owner, present, copied));
       }
     }
     journal.push_back(std::move(task.entry));
@@ -127,8 +161,12 @@ void count(const std::vector<Task>& tasks, Applied& applied) {
   }
 }
 
-Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options) {
+// Signals are held from the decision on, for as long as the caller says.
+Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options,
+                       std::optional<HeldSignals>& held) {
   auto journal = stage_all(root, staging, tasks, options);
+  held.emplace();
+  if (auto wanted = not_cancelled(options.cancelled); journal && !wanted) journal = std::unexpected(wanted.error());
   if (journal) {
     tell(options, "commit");
     if (auto committed = staging.commit(*journal); !committed) journal = std::unexpected(committed.error());
@@ -140,19 +178,20 @@ Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& task
   }
   CLOCHE_TRY_ASSIGN(Outcome outcome, carry(root, staging, *journal, options.progress));
   if (outcome.done) return {};
-  outcome.why.message += "; everything was undone, and " + std::string(kAsItWas);
+  outcome.why.message += outcome.kept.empty() ? "; everything was undone, and " + std::string(kAsItWas)
+                                              : "; everything else was undone" + outcome.kept;
   return std::unexpected(std::move(outcome.why));
 }
 
-Result<Applied> apply_locked(int root, const Staging& staging, std::span<const Change> changes,
-                             const Options& options) {
+Result<Applied> apply_locked(int root, const Staging& staging, std::span<const Change> changes, const Options& options,
+                             std::optional<HeldSignals>& held) {
   Applied applied;
   CLOCHE_TRY_ASSIGN(applied.recovered, recover_locked(root, staging, options.progress));
   CLOCHE_TRY_ASSIGN(Checked checked, check(root, changes, options));
   applied.conflicts = std::move(checked.conflicts);
   if (!checked.may_proceed) return applied;
   count(checked.tasks, applied);
-  CLOCHE_TRY(stage_and_carry(root, staging, checked.tasks, options));
+  CLOCHE_TRY(stage_and_carry(root, staging, checked.tasks, options, held));
   applied.applied = true;
   return applied;
 }
@@ -162,7 +201,9 @@ Result<Applied> apply_locked(int root, const Staging& staging, std::span<const C
 Result<Applied> apply(int root, std::span<const Change> changes, const Options& options) {
   CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
   CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kMake, options.progress));
-  auto result = apply_locked(own.get(), *staging, changes, options);
+  // Until all is tidied up.
+  std::optional<HeldSignals> held;
+  auto result = apply_locked(own.get(), *staging, changes, options, held);
   CLOCHE_TRY_ASSIGN(const Stage stage, staging->stage());
   // A journal that could not be brought to its end stays for the next recover(). What cannot be tidied up now is
   // tidied up by the next one, too: it changes nothing about what was done.

@@ -3,9 +3,9 @@
 // Who proposes is hostile, and so may be other processes that can write to the tree. Everything new is first made in
 // `.cloche-apply`, a private directory inside of the tree, and made durable; then a journal is renamed to its final
 // name, which is the moment of decision. What follows are renames only, each through a descriptor of the parent
-// directory: old things into the staging directory, new ones out of it. Whether a rename has been done is seen from
-// what lies in the staging directory, so the work can be taken up again at any point. What cannot be carried out is
-// undone, in the same way.
+// directory: old things into the staging directory, new ones out of it, and where one replaces the other both at once.
+// Whether a rename has been done is seen from what lies in the staging directory, so the work can be taken up again at
+// any point. What cannot be carried out is undone, in the same way.
 //
 // New files belong to whoever applies. Under root they belong to whom the file they replace did, or else to the owner
 // of the directory they are put in: nobody shall find files of root in a tree of their own. Extended attributes and
@@ -32,6 +32,9 @@ struct Options {
   bool allow_protected = false;
   // Told the name of each step before it is taken: for progress, and for tests that end the process there.
   std::function<void(std::string_view step)> progress;
+  // Asked until it is decided: yes ends it with ECANCELED, and the tree is as it was. From then on the signals that
+  // would end the process are held back until it is done or undone.
+  std::function<bool()> cancelled = {};
 };
 
 enum class ConflictKind {
@@ -53,7 +56,7 @@ enum class Recovery {
   kNothing,     // nothing was left
   kDiscarded,   // it had not been decided, or was done but for the tidying up
   kFinished,    // it had been decided, and is now carried out
-  kRolledBack,  // it could not be carried out; the tree is as it was
+  kRolledBack,  // it could not be carried out; the tree is as it was, but for what the reason names
 };
 
 struct Recovered {

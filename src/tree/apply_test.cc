@@ -1,8 +1,11 @@
 #include "tree/apply.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include <array>
 #include <cerrno>
 
 #include "tree/check.h"
@@ -207,6 +210,89 @@ TEST(Apply, ASecondApplicationToTheSameTreeIsToldSo) {
   expect_applied(tree::apply(tree.fd(), proposal(add("a", "1")), options));
   EXPECT_EQ(refused, 1);
   expect_picture(tree, {{"a", "file 420 1"}});
+}
+
+TEST(Apply, X6_CancelledBeforeTheDecisionChangesNothing) {
+  const std::string bytes(20 << 20, 'z');
+  for (int answers = 0;; ++answers) {
+    const TempTree tree(quick_place());
+    tree.file("a", "old");
+    const Picture before = tree.picture();
+    int asked = 0;
+    bool decided = false;
+    Options options;
+    options.cancelled = [&] {
+      EXPECT_FALSE(decided);
+      return asked++ == answers;
+    };
+    options.progress = [&](std::string_view step) { decided = decided || step == "commit"; };
+    std::vector<Change> changes = proposal(replace_now(tree, add("a", "new")), add("b", "new"));
+    auto file = sys::make_memfd("content", bytes);
+    ASSERT_TRUE(file);
+    changes.push_back({"large", std::nullopt, regular_state(bytes, 0644), std::move(*file)});
+    const auto result = tree::apply(tree.fd(), changes, options);
+    EXPECT_FALSE(tree.staging_exists());
+    if (result) {
+      // Each change is asked for when it is looked at and when it is staged, the large one also in between.
+      EXPECT_GE(asked, 9);
+      break;
+    }
+    EXPECT_EQ(result.error().errno_value, ECANCELED) << result.error().text();
+    expect_picture(tree, before);
+  }
+}
+
+// At each step from the decision on: the signal ends the process, but not before everything is done or undone.
+TEST(Apply, X6_ASignalWaitsUntilEverythingIsDoneOrUndone) {
+  for (const bool undone : {false, true}) {
+    bool more = true;
+    for (int at = 0; more; ++at) {
+      const int number = std::array{SIGINT, SIGTERM, SIGHUP, SIGPIPE}[static_cast<std::size_t>(at) % 4];
+      const TempTree tree(quick_place());
+      for (const char* name : {"a", "b", "c"}) tree.file(name, "old");
+      const auto changes = proposal(replace_now(tree, add("a", "new")), remove_now(tree, "b"),
+                                    replace_now(tree, add("c", "new")), add("zlast", "new"));
+      const pid_t child = ::fork();
+      if (child == 0) {
+        int step = -1;
+        Options options;
+        options.progress = [&](std::string_view name) {
+          if (undone && name == "put zlast") tree.file("zlast", "mine");
+          if (name == "commit" || step >= 0) ++step;
+          if (step == at) ::raise(number);
+        };
+        (void)tree::apply(tree.fd(), changes, options);
+        ::_exit(0);
+      }
+      int status = -1;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      more = WIFSIGNALED(status);
+      EXPECT_TRUE(!more || WTERMSIG(status) == number);
+      Picture wanted{{"a", "file 420 new"}, {"c", "file 420 new"}, {"zlast", "file 420 new"}};
+      if (undone) {
+        wanted = {{"a", "file 420 old"}, {"b", "file 420 old"}, {"c", "file 420 old"}, {"zlast", "file 420 mine"}};
+      }
+      EXPECT_EQ(tree.picture(), wanted) << at;
+      ASSERT_TRUE(more || at > 8);
+    }
+  }
+}
+
+TEST(Apply, X6_OneLargeFileIsToldOfWhileItIsCopied) {
+  const TempTree tree(quick_place());
+  const std::string bytes(20 << 20, 'z');
+  auto file = sys::make_memfd("content", bytes);
+  ASSERT_TRUE(file);
+  std::vector<Change> changes;
+  changes.push_back({"large", std::nullopt, regular_state(bytes, 0644), std::move(*file)});
+  std::vector<std::string> told;
+  Options options;
+  options.progress = [&](std::string_view step) {
+    if (step.starts_with("stage large, ")) told.emplace_back(step);
+  };
+  expect_applied(tree::apply(tree.fd(), changes, options));
+  EXPECT_EQ(told, (std::vector<std::string>{"stage large, 8 of 20 MiB", "stage large, 16 of 20 MiB"}));
+  EXPECT_EQ(bytes_of(tree.path("large")), bytes);
 }
 
 TEST(Apply, FiveThousandFilesInManyDirectories) {

@@ -20,15 +20,25 @@ std::unexpected<Error> changed(const Entry& entry) {
               "try again when nothing else writes to the tree");
 }
 
-Status move(int from, const std::string& name, int to, const std::string& new_name, const Entry& entry) {
-  // Never over something: whatever is there now was not there when it was checked.
-  if (::renameat2(from, name.c_str(), to, new_name.c_str(), RENAME_NOREPLACE) == 0) return {};
-  const int error = errno;
+std::unexpected<Error> cannot_move(int error, const Entry& entry) {
   std::string hint;
   if (error == EEXIST) hint = "something new is at its place";
   if (error == EXDEV) hint = "a mount is in the way, or an overlay that cannot rename directories";
   if (error == EINVAL) hint = "this file system cannot rename without replacing";
   return fail_errno(error, "apply " + printable(entry.path), "could not be moved", std::move(hint));
+}
+
+Status move(int from, const std::string& name, int to, const std::string& new_name, const Entry& entry) {
+  // Never over something: whatever is there now was not there when it was checked.
+  if (::renameat2(from, name.c_str(), to, new_name.c_str(), RENAME_NOREPLACE) == 0) return {};
+  return cannot_move(errno, entry);
+}
+
+// False where the file system cannot do it.
+Result<bool> exchange(int folder, const std::string& name, const Place& place, const Entry& entry) {
+  if (::renameat2(folder, name.c_str(), place.folder.get(), place.name.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (errno == EINVAL) return false;
+  return cannot_move(errno, entry);
 }
 
 bool is(const Thing& thing, const struct stat& st) {
@@ -45,18 +55,19 @@ bool not_there(const Error& error) {
 
 Status CarryOut::forward() {
   CLOCHE_TRY(each(Order::kParentsFirst, &CarryOut::loosen_old));
-  CLOCHE_TRY(each(Order::kChildrenFirst, &CarryOut::take));
-  CLOCHE_TRY(each(Order::kParentsFirst, &CarryOut::put));
+  CLOCHE_TRY(each(Order::kChildrenFirst, &CarryOut::clear_way));
+  CLOCHE_TRY(each(Order::kParentsFirst, &CarryOut::bring_in));
   CLOCHE_TRY(each(Order::kChildrenFirst, &CarryOut::finish_mode));
   return settle();
 }
 
 Status CarryOut::back() {
-  CLOCHE_TRY(each(Order::kParentsFirst, &CarryOut::loosen_again));
-  CLOCHE_TRY(each(Order::kChildrenFirst, &CarryOut::take_back));
-  CLOCHE_TRY(each(Order::kParentsFirst, &CarryOut::put_back));
-  CLOCHE_TRY(each(Order::kChildrenFirst, &CarryOut::restore_mode));
-  return settle();
+  undo_each(Order::kParentsFirst, &CarryOut::loosen_again);
+  undo_each(Order::kChildrenFirst, &CarryOut::clear_way_back);
+  undo_each(Order::kParentsFirst, &CarryOut::bring_back);
+  undo_each(Order::kChildrenFirst, &CarryOut::restore_mode);
+  CLOCHE_TRY(settle());
+  return obstacle_ ? Status(std::unexpected(*obstacle_)) : Status();
 }
 
 Status CarryOut::each(Order order, Step step) {
@@ -64,6 +75,13 @@ Status CarryOut::each(Order order, Step step) {
     CLOCHE_TRY((this->*step)(order == Order::kParentsFirst ? i : journal_.size() - 1 - i));
   }
   return {};
+}
+
+void CarryOut::undo_each(Order order, Step step) {
+  for (std::size_t i = 0; i < journal_.size(); ++i) {
+    auto done = (this->*step)(order == Order::kParentsFirst ? i : journal_.size() - 1 - i);
+    if (!done && !obstacle_) obstacle_ = std::move(done).error();
+  }
 }
 
 void CarryOut::tell(const char* step, const Entry& entry) const {
@@ -85,6 +103,42 @@ Status CarryOut::loosen_old(std::size_t number) {
   if (!is_directory(entry.old_thing)) return {};
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(Staging::old_name(number)));
   return taken ? Status() : loosen(entry, *entry.old_thing);
+}
+
+Status CarryOut::clear_way(std::size_t number) { return journal_[number].swaps() ? Status() : take(number); }
+
+Status CarryOut::bring_in(std::size_t number) { return journal_[number].swaps() ? swap(number) : put(number); }
+
+Status CarryOut::sort_out(std::size_t number) {
+  const Entry& entry = journal_[number];
+  const std::string new_name = Staging::new_name(number);
+  const std::string old_name = Staging::old_name(number);
+  CLOCHE_TRY_ASSIGN(const bool waiting, staging_.holds(new_name));
+  CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(old_name));
+  if (waiting == taken) return {};
+  const std::string& name = waiting ? new_name : old_name;
+  struct stat st{};
+  if (::fstatat(staging_.folder(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return fail_errno(errno, "apply " + printable(entry.path), "could not be inspected");
+  }
+  if (is(*entry.new_thing, st) == waiting) return {};
+  tell("sort out", entry);
+  return move(staging_.folder(), name, staging_.folder(), waiting ? old_name : new_name, entry);
+}
+
+Status CarryOut::swap(std::size_t number) {
+  const Entry& entry = journal_[number];
+  CLOCHE_TRY(sort_out(number));
+  CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(Staging::old_name(number)));
+  if (!taken) {
+    tell("swap", entry);
+    CLOCHE_TRY_ASSIGN(const Place place, find_place(root_, entry.path, Mounts::kRefuse));
+    CLOCHE_TRY_ASSIGN(const bool exchanged, exchange(staging_.folder(), Staging::new_name(number), place, entry));
+    if (exchanged) CLOCHE_TRY(sort_out(number));
+  }
+  // Where it was exchanged, this looks at what came out and finds nothing to put.
+  CLOCHE_TRY(take(number));
+  return put(number);
 }
 
 Status CarryOut::take(std::size_t number) {
@@ -148,6 +202,37 @@ Result<Place> CarryOut::find_patiently(const std::string& path) {
   }
 }
 
+Status CarryOut::clear_way_back(std::size_t number) { return journal_[number].swaps() ? Status() : take_back(number); }
+
+Status CarryOut::bring_back(std::size_t number) {
+  return journal_[number].swaps() ? swap_back(number) : put_back(number);
+}
+
+Status CarryOut::swap_back(std::size_t number) {
+  const Entry& entry = journal_[number];
+  const std::string name = Staging::old_name(number);
+  CLOCHE_TRY(sort_out(number));
+  CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(name));
+  if (!taken) return {};
+  const auto place = find_patiently(entry.path);
+  struct stat st{};
+  if (place && ::fstatat(place->folder.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      is(*entry.new_thing, st)) {
+    tell("swap back", entry);
+    const auto exchanged = exchange(staging_.folder(), name, *place, entry);
+    if (!exchanged && exchanged.error().errno_value != ENOENT) return std::unexpected(exchanged.error());
+    if (exchanged && !*exchanged) CLOCHE_TRY(take_back(number));
+    if (exchanged && *exchanged) {
+      CLOCHE_TRY(sort_out(number));
+      CLOCHE_TRY_ASSIGN(const bool others, staging_.holds(name));
+      if (!others) return {};
+      // Somebody was quicker than the exchange: what is theirs goes where they put it.
+      CLOCHE_TRY(exchange(staging_.folder(), name, *place, entry));
+    }
+  }
+  return put_back(number);
+}
+
 Status CarryOut::take_back(std::size_t number) {
   const Entry& entry = journal_[number];
   if (!entry.puts()) return {};
@@ -179,8 +264,47 @@ Status CarryOut::put_back(std::size_t number) {
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(name));
   if (!taken) return {};
   tell("put back", entry);
-  CLOCHE_TRY_ASSIGN(const Place place, find_patiently(entry.path));
-  return move(staging_.folder(), name, place.folder.get(), place.name, entry);
+  const auto place = find_patiently(entry.path);
+  if (!place) {
+    // A directory that is gone may be one that is still to come back.
+    if (place.error().errno_value != ENOENT || obstacle_) return std::unexpected(place.error());
+    return keep_aside(number);
+  }
+  auto moved = move(staging_.folder(), name, place->folder.get(), place->name, entry);
+  if (moved || moved.error().errno_value != EEXIST) return moved;
+  if (!is_directory(entry.old_thing)) return keep_aside(number);
+  // Any directory is as good for what was in it; in anything else that finds no place, and the way has to be cleared.
+  struct stat st{};
+  const bool serves =
+      ::fstatat(place->folder.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+  return serves ? Status() : moved;
+}
+
+Status CarryOut::keep_aside(std::size_t number) {
+  constexpr std::size_t kMaxStem = 200;
+  constexpr int kMaxTries = 1000;
+  const Entry& entry = journal_[number];
+  std::string folder = entry.path;
+  const auto go_up = [&folder] { folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/')); };
+  go_up();
+  const std::string stem =
+      entry.path.substr(folder.empty() ? 0 : folder.size() + 1).substr(0, kMaxStem) + std::string(kOldSuffix);
+  const auto path_of = [&](const std::string& name) { return folder.empty() ? name : folder + "/" + name; };
+  // In the nearest directory that there still is.
+  auto place = find_place(root_, path_of(stem), Mounts::kRefuse);
+  while (!place && place.error().errno_value == ENOENT && !folder.empty()) {
+    go_up();
+    place = find_place(root_, path_of(stem), Mounts::kRefuse);
+  }
+  if (!place) return std::unexpected(place.error());
+  tell("keep", entry);
+  for (int attempt = 1;; ++attempt) {
+    const std::string name = attempt == 1 ? stem : stem + "-" + std::to_string(attempt);
+    const auto moved = move(staging_.folder(), Staging::old_name(number), place->folder.get(), name, entry);
+    if (!moved && moved.error().errno_value == EEXIST && attempt < kMaxTries) continue;
+    if (moved) kept_aside_.push_back({entry.path, path_of(name)});
+    return moved;
+  }
 }
 
 Status CarryOut::restore_mode(std::size_t number) {

@@ -2,7 +2,9 @@
 // from whether its thing lies in the staging directory.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "tree/journal.h"
@@ -10,32 +12,51 @@
 
 namespace cloche::tree {
 
+// An old thing whose place is somebody else's by now, and where it lies instead.
+struct KeptAside {
+  std::string path;
+  std::string place;
+};
+
 class CarryOut {
  public:
   CarryOut(int root, const Staging& staging, const Journal& journal, const Progress& progress)
       : root_(root), staging_(staging), journal_(journal), progress_(progress) {}
 
-  // Old things out, new things in, modes last; then everything is on the disk.
+  // What goes out, what is new in, modes last; then everything is on the disk.
   Status forward();
-  // The other way round. What others have put into the tree meanwhile stays, and where it is in the way of an old
-  // thing, that one stays in the staging directory and the error says so.
+  // The other way round, as far as it goes: one path that cannot be undone keeps no other from it. What others have put
+  // into the tree meanwhile stays, and an old thing whose place it has is kept beside it. An error is the first of what
+  // could not be undone; its old thing is still in the staging directory.
   Status back();
+  const std::vector<KeptAside>& kept_aside() const { return kept_aside_; }
 
  private:
   enum class Order { kParentsFirst, kChildrenFirst };
   using Step = Status (CarryOut::*)(std::size_t number);
   Status each(Order order, Step step);
+  void undo_each(Order order, Step step);
   void tell(const char* step, const Entry& entry) const;
 
   Status loosen_old(std::size_t number);
+  Status clear_way(std::size_t number);
+  Status bring_in(std::size_t number);
+  Status finish_mode(std::size_t number);
   Status take(std::size_t number);
   Status put(std::size_t number);
-  Status finish_mode(std::size_t number);
+  Status swap(std::size_t number);
 
   Status loosen_again(std::size_t number);
+  Status clear_way_back(std::size_t number);
+  Status bring_back(std::size_t number);
+  Status restore_mode(std::size_t number);
   Status take_back(std::size_t number);
   Status put_back(std::size_t number);
-  Status restore_mode(std::size_t number);
+  Status swap_back(std::size_t number);
+  Status keep_aside(std::size_t number);
+
+  // After an exchange the old thing has the name of the new one in the staging directory, or the other way round.
+  Status sort_out(std::size_t number);
 
   // Changes the mode of a directory of the tree, if it is still the one that is meant.
   Status change_mode(const Entry& entry, const Thing& thing, mode_t set, mode_t keep);
@@ -50,6 +71,8 @@ class CarryOut {
   const Progress& progress_;
   // Who swaps a directory for a link and back again shall not keep an undo from its end by luck.
   int patience_ = 500;
+  std::optional<Error> obstacle_;
+  std::vector<KeptAside> kept_aside_;
 };
 
 }  // namespace cloche::tree

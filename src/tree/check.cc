@@ -53,7 +53,10 @@ class Checker {
       if (!by_path_.emplace(change.path, &change).second) return wrong(change.path, "it is named twice");
     }
     find_protected(changes);
-    for (const auto& [path, change] : by_path_) CLOCHE_TRY(check_one(*change));
+    for (const auto& [path, change] : by_path_) {
+      CLOCHE_TRY(not_cancelled(options_.cancelled));
+      CLOCHE_TRY(check_one(*change));
+    }
     for (auto& [path, task] : tasks_) {
       if (!task.entry.old_thing) {
         CLOCHE_TRY_ASSIGN(task.owner, owner_above(path));
@@ -230,6 +233,11 @@ class Checker {
 };
 
 }  // namespace
+
+Status not_cancelled(const std::function<bool()>& cancelled) {
+  if (!cancelled || !cancelled()) return {};
+  return fail_errno(ECANCELED, "apply", "it was stopped before anything was changed");
+}
 
 Result<Checked> check(int root, std::span<const Change> changes, const Options& options) {
   return Checker(root, options).run(changes);

@@ -1,6 +1,7 @@
 // The proposal held against its own rules and against the tree as it is; nothing is written.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Checked {
   std::vector<Task> tasks;  // ordered by path
   bool may_proceed = true;  // no conflicts but those that the options override
 };
+
+// An error with ECANCELED once the answer is yes.
+Status not_cancelled(const std::function<bool()>& cancelled);
 
 Result<Checked> check(int root, std::span<const Change> changes, const Options& options);
 

@@ -1,10 +1,17 @@
 // The process ends at every step in turn: after recover() the tree is the old one or the new one, and nothing is left.
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <functional>
 
 #include "tree/apply.h"
@@ -106,6 +113,83 @@ TEST(Crash, AtEveryStepTheTreeEndsUpOldOrNew) {
     ASSERT_TRUE(recovered) << recovered.error().text();
     EXPECT_NE(recovered->outcome, Recovery::kRolledBack) << recovered->reason;
     expect_whole(tree, stop <= expected.commit ? expected.old_picture : expected.new_picture, expected.steps[stop]);
+  }
+}
+
+// For this process, as on a file system that cannot exchange two names.
+void refuse_exchanges() {
+  constexpr unsigned kFlags = offsetof(seccomp_data, args) + 4 * sizeof(std::uint64_t);
+  std::array<sock_filter, 6> code{
+      {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 2), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFlags),
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RENAME_EXCHANGE, 1, 0), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL)}};
+  const sock_fprog program{code.size(), code.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    ::_exit(3);
+  }
+}
+
+TEST(Crash, AlsoWhereNothingCanBeExchanged) {
+  const Expectation expected = expectation();
+  for (int stop = 0;; ++stop) {
+    const TempTree tree(quick_place());
+    build(tree);
+    const auto changes = changes_for(tree);
+    const bool ended = comes_to_its_end(stop, [&](const Options& o) {
+      refuse_exchanges();
+      expect_applied(tree::apply(tree.fd(), changes, o));
+      if (testing::Test::HasFailure()) ::_exit(2);
+    });
+    // Both ways of going on: by the same means, and by exchanging what is not done yet.
+    if (stop % 2 == 0) {
+      ASSERT_TRUE(comes_to_its_end(-1, [&](const Options& o) {
+        refuse_exchanges();
+        if (!recover(tree.fd(), o)) ::_exit(2);
+      }));
+    } else {
+      const auto recovered = recover(tree.fd());
+      ASSERT_TRUE(recovered) << recovered.error().text();
+    }
+    expect_whole(tree, stop <= expected.commit ? expected.old_picture : expected.new_picture, std::to_string(stop));
+    if (ended) break;
+    ASSERT_LT(stop, 500);
+  }
+}
+
+// The user goes on working after the crash, and what was interrupted has to be undone: around one file of theirs.
+TEST(Crash, X6_AFileThatSomebodyMadeSinceKeepsNoOtherFromComingBack) {
+  std::vector<std::string> steps;
+  for (int stop = -1; stop < static_cast<int>(steps.size()); ++stop) {
+    const TempTree tree(quick_place());
+    for (const char* name : {"a", "b", "c", "d"}) tree.file(name, "old");
+    const auto changes = proposal(replace_now(tree, add("a", "new")), remove_now(tree, "b"), remove_now(tree, "c"),
+                                  replace_now(tree, add("d", "new")), add("zlast", "new"));
+    const Work work = [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); };
+    if (stop < 0) {
+      steps = steps_of(work);
+      const auto index = [&](std::string_view step) { return std::ranges::find(steps, step) - steps.begin(); };
+      steps.resize(static_cast<std::size_t>(index("put zlast")) + 1);
+      // By then c is gone.
+      stop = static_cast<int>(index("take b")) - 1;
+      ASSERT_LT(stop + 1, static_cast<int>(steps.size()));
+      continue;
+    }
+    ASSERT_FALSE(comes_to_its_end(stop, work));
+    tree.file("c", "mine");
+    tree.file("zlast", "mine");
+    const auto recovered = recover(tree.fd());
+    ASSERT_TRUE(recovered) << recovered.error().text();
+    EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
+    EXPECT_NE(recovered->reason.find("kept as c.cloche-old"), std::string::npos) << recovered->reason;
+    expect_whole(tree,
+                 {{"a", "file 420 old"},
+                  {"b", "file 420 old"},
+                  {"c", "file 420 mine"},
+                  {"c.cloche-old", "file 420 old"},
+                  {"d", "file 420 old"},
+                  {"zlast", "file 420 mine"}},
+                 steps[static_cast<std::size_t>(stop)]);
   }
 }
 
@@ -217,7 +301,7 @@ TEST(Crash, AFileThatWasEditedSinceIsNotLostByALateRecovery) {
     other.file("b", "old");
     steps = steps_of([&](const Options& o) { expect_applied(tree::apply(other.fd(), changes, o)); });
   }
-  stop = static_cast<int>(std::ranges::find(steps, std::string("take a")) - steps.begin());
+  stop = static_cast<int>(std::ranges::find(steps, std::string("swap a")) - steps.begin());
   ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
   tree.file("a", "edited since");
   const auto recovered = recover(tree.fd());

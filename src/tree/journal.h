@@ -37,6 +37,10 @@ struct Entry {
   }
   bool takes() const { return old_thing && !only_mode(); }
   bool puts() const { return new_thing && !only_mode(); }
+  // One takes the place of the other in one step, and the path is never missing.
+  bool swaps() const {
+    return old_thing && new_thing && old_thing->kind != FileKind::kDirectory && new_thing->kind != FileKind::kDirectory;
+  }
 
   bool operator==(const Entry&) const = default;
 };

@@ -10,6 +10,8 @@ namespace cloche::tree {
 
 // Where an application keeps its journal and what it is about to put in place; no proposal may name it.
 inline constexpr std::string_view kStagingName = ".cloche-apply";
+// Ends the name of an old file that could not be put back, because somebody else has its place.
+inline constexpr std::string_view kOldSuffix = ".cloche-old";
 inline constexpr std::size_t kMaxComponent = 255;
 inline constexpr std::size_t kMaxPath = 4096;
 

@@ -2,6 +2,7 @@
 // work has come. It is ours alone: owner and mode are checked, and a lock keeps other applications out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@
 namespace cloche::tree {
 
 using Progress = std::function<void(std::string_view step)>;
+// Told now and then how much of a file has been copied; an error ends it.
+using Copied = std::function<Status(std::uint64_t bytes)>;
 
 // Up to so many files or directories are made durable one by one; for more the whole file system is asked once.
 inline constexpr std::size_t kSyncedEach = 64;
@@ -47,7 +50,8 @@ class Staging {
   // Makes the new thing of this number and says what it is. Under root it gets the owner, else it is ours. `present` is
   // the file whose bytes are kept where the change brings none.
   Result<Thing> make_directory(std::size_t number, mode_t mode, const Owner& owner) const;
-  Result<Thing> make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present) const;
+  Result<Thing> make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present,
+                         const Copied& copied) const;
 
   // Writes the journal; everything is on the disk before and after it gets its name.
   Status commit(const Journal& journal) const;

@@ -17,6 +17,7 @@ namespace cloche::tree {
 namespace {
 
 constexpr mode_t kRights = 0777;
+constexpr std::uint64_t kWindow = std::uint64_t{8} * 1024 * 1024;
 
 std::unexpected<Error> cannot_stage(const std::string& path, std::string message) {
   return fail_errno(errno, "stage " + printable(path), std::move(message));
@@ -37,8 +38,17 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
   return {};
 }
 
+// What was copied goes to the disk beside the copying: else it all waits for the fsync, which tells nobody of its way.
+void write_out(int fd, std::uint64_t up_to) {
+  if (up_to > kWindow) {
+    (void)::sync_file_range(fd, static_cast<off_t>(up_to - 2 * kWindow), static_cast<off_t>(kWindow),
+                            SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  }
+  (void)::sync_file_range(fd, static_cast<off_t>(up_to - kWindow), static_cast<off_t>(kWindow), SYNC_FILE_RANGE_WRITE);
+}
+
 // Copies what the state says and not a byte more: the source may be growing.
-Status copy_file(int from, int to, const FileState& state, const std::string& path) {
+Status copy_file(int from, int to, const FileState& state, const std::string& path, const Copied& copied) {
   struct stat st{};
   if (::fstat(from, &st) != 0 || !S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kInvalidInput, "stage " + printable(path), "the content is not a regular file");
@@ -59,14 +69,18 @@ Status copy_file(int from, int to, const FileState& state, const std::string& pa
     } else {
       CLOCHE_TRY(write_all(to, piece, path));
     }
+    const std::uint64_t window = at / kWindow;
     at += piece.size();
+    if (at / kWindow == window) continue;
+    write_out(to, at - at % kWindow);
+    CLOCHE_TRY(copied(at));
   }
   if (::ftruncate(to, static_cast<off_t>(state.size)) != 0) return cannot_stage(path, "could not be written");
   if (static_cast<std::uint64_t>(st.st_size) != state.size || hash.finish() != state.digest) return differs(path);
   return {};
 }
 
-Status fill(int fd, const Change& change, const Fd& present) {
+Status fill(int fd, const Change& change, const Fd& present, const Copied& copied) {
   const FileState& state = *change.after;
   if (const auto* text = std::get_if<std::string>(&change.content)) {
     if (text->size() != state.size || sys::sha256(*text) != state.digest) return differs(change.path);
@@ -75,14 +89,14 @@ Status fill(int fd, const Change& change, const Fd& present) {
   if (const auto* file = std::get_if<FileIn>(&change.content)) {
     const Fd opened(::openat(file->folder, file->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!opened.valid()) return cannot_stage(change.path, "its content could not be opened");
-    return copy_file(opened.get(), fd, state, change.path);
+    return copy_file(opened.get(), fd, state, change.path, copied);
   }
   const auto* source = std::get_if<Fd>(&change.content);
   if (source == nullptr) source = &present;
   if (!source->valid()) {
     return fail(ErrorCode::kInvalidInput, "stage " + printable(change.path), "the proposal brings no content for it");
   }
-  return copy_file(source->get(), fd, state, change.path);
+  return copy_file(source->get(), fd, state, change.path, copied);
 }
 
 // Before the mode is set, which a change of the owner would cut. Nobody but us reaches what is staged.
@@ -123,8 +137,8 @@ Result<Thing> Staging::make_directory(std::size_t number, mode_t mode, const Own
   return staged(folder(), name, mode & kRights, name);
 }
 
-Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Owner& owner,
-                                const Present& present) const {
+Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present,
+                                const Copied& copied) const {
   const std::string name = new_name(number);
   const FileState& state = *change.after;
   if (state.kind == FileKind::kDirectory) return make_directory(number, state.mode, owner);
@@ -137,7 +151,7 @@ Result<Thing> Staging::make_new(std::size_t number, const Change& change, const 
   }
   const Fd file(::openat(folder(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return cannot_stage(change.path, "could not be made");
-  CLOCHE_TRY(fill(file.get(), change, present.content));
+  CLOCHE_TRY(fill(file.get(), change, present.content, copied));
   CLOCHE_TRY(give_to(owner, folder(), name, change.path));
   // Before the mode, whose bits for the group are the mask of an access list.
   if (present.place.valid()) CLOCHE_TRY(keep_attributes(present.place.get(), file.get(), change.path));

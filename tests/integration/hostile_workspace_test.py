@@ -218,6 +218,32 @@ class HostileHost(WorkspaceCase):
         if os.path.lexists(self.tree + "/.cloche-apply"):
             self.assertIn(b"something new is at its place", done.stderr)  # never overwritten, and never thrown away
 
+    def test_X6_a_file_that_somebody_makes_meanwhile_costs_no_other_file(self):
+        """Somebody waits for one of the names to be free: replaced names never are, and a deleted one is not lost."""
+        names = [f"f{number}" for number in range(1000)]
+        waiter = ("import os, sys\nprint('up', flush=True)\nwhile True:\n  try: os.open(sys.argv[1], os.O_CREAT | "
+                  "os.O_EXCL); break\n  except FileExistsError: pass")
+        for name in names:
+            self.path("tree/" + name, "old\n")
+        others = len(os.listdir(self.tree)) - len(names)
+        for script, left in (("for i in f[0-9]*; do echo new > $i; done", {"new\n"}),
+                             ("for i in f[0-9]*; do echo newer > $i; done; rm f150", {"newer\n", ""})):
+            self.assertEqual(self.work("auto", "--", "sh", "-c", script).returncode, 0)
+            with subprocess.Popen([sys.executable, "-c", waiter, self.tree + "/f150"], stdout=subprocess.PIPE) as process:
+                self.addCleanup(process.kill)
+                self.assertEqual(process.stdout.readline(), b"up\n")
+                done = self.cloche("apply", "last")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                process.kill()
+            self.assertEqual(len(os.listdir(self.tree)), others + len(set(names) - {"f150"}) +
+                             os.path.exists(self.tree + "/f150"))
+            texts = set()
+            for name in filter(lambda name: os.path.exists(f"{self.tree}/{name}"), names):
+                with open(f"{self.tree}/{name}", encoding="utf-8") as file:
+                    texts.add(file.read())
+            self.assertLessEqual(texts, left)
+            self.assertEqual(self.cloche("diff", "last").returncode, 0)
+
     def test_X6_a_tree_that_changes_while_it_is_copied_or_captured(self):
         outside, end = self.swap()
         before = snapshot(outside)

@@ -260,6 +260,9 @@ class Crash(OutputsCase):
 
     def killed_while_applying(self, text, pause):
         """Whether the application of this document was really interrupted."""
+        return self.ended_while_applying(text, pause, signal.SIGKILL) == -signal.SIGKILL
+
+    def ended_while_applying(self, text, pause, number):
         process = subprocess.Popen([CLOCHE, "outputs", "apply", "--into", self.target, "--producer", "p", "-"],
                                    stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         process.stdin.write(text.encode())
@@ -267,8 +270,8 @@ class Crash(OutputsCase):
         while process.poll() is None and not os.path.exists(self.staging):
             pass
         time.sleep(pause)
-        process.kill()
-        return process.wait(TIMEOUT) == -signal.SIGKILL
+        process.send_signal(number)
+        return process.wait(TIMEOUT)
 
     def setUp(self):
         super().setUp()
@@ -290,6 +293,17 @@ class Crash(OutputsCase):
             self.assertIn(bodies, ({current.encode()}, {wanted.encode()}))
             current = bodies.pop().decode()
         self.assertGreater(interrupted, 0)
+
+    def test_R4_signals_leave_all_or_nothing_and_nothing_to_do(self):
+        current = "old"
+        for attempt, number in enumerate((signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 4):
+            wanted = f"new {attempt}"
+            code = self.ended_while_applying(self.set_of(wanted), attempt * 0.003, number)
+            self.assertIn(code, (0, 130))
+            current = wanted if code == 0 else current
+            self.assertFalse(os.path.exists(self.staging))
+            bodies = {content for _, content in self.picture().values() if content and len(content) < 20}
+            self.assertEqual(bodies, {current.encode()})
 
     def test_R4_next_apply_goes_on_from_there(self):
         for attempt in range(5):

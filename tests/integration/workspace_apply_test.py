@@ -3,10 +3,12 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
+import time
 
-from cell import TIMEOUT, output_of
+from cell import CLOCHE, TIMEOUT, output_of
 from workspace_case import MODES, WRECK, WorkspaceCase, snapshot
 
 # The last line is what the guest's tree looks like at its end.
@@ -43,6 +45,56 @@ def picture(top):
                     what = hashlib.sha256(file.read()).hexdigest()
             out["./" + os.path.relpath(path, top)] = [stat.S_IFMT(st.st_mode), what]
     return out
+
+
+class Signals(WorkspaceCase):
+    COUNT = 300
+
+    def signalled(self, words, folder, number, pause):
+        """The exit code of this command, which gets the signal when it has begun to stage or, later, to rename."""
+        process = subprocess.Popen([CLOCHE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        until = time.monotonic() + TIMEOUT
+        awaited = folder + ("/.cloche-apply" if pause is None else "/.cloche-apply/journal")
+        while process.poll() is None and not os.path.exists(awaited) and time.monotonic() < until:
+            pass
+        time.sleep(pause or 0)
+        process.send_signal(number)
+        process.communicate(timeout=TIMEOUT)
+        self.assertFalse(os.path.lexists(folder + "/.cloche-apply"))
+        return process.returncode
+
+    def texts(self, folder):
+        out = set()
+        for number in range(self.COUNT):
+            try:
+                with open(f"{folder}/f{number}", encoding="utf-8") as file:
+                    out.add(file.read())
+            except FileNotFoundError:
+                out.add(None)
+        return out
+
+    def test_X6_a_signal_leaves_all_or_nothing_and_nothing_to_do(self):
+        """Before it is decided it cancels with 130; from then on the change comes to its end."""
+        script = f"for i in $(seq 0 {self.COUNT - 1}); do echo $0 > f$i; echo $0 > /tmp/f$i; done"
+        codes = []
+        now = None
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for attempt, pause in enumerate((None, 0, 0.001, 0.003, None)):
+            text = str(attempt)
+            done = self.work("auto", "--artifact", "/tmp/f*", "--", "sh", "-c", script, text)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for words, folder in ((("apply", "last"), self.tree),
+                                  (("artifacts", "last", "--to", self.path("to" + text)), self.path("to" + text))):
+                before = now if folder == self.tree else None
+                code = self.signalled(words, folder, numbers[attempt % 3], pause)
+                codes.append(code)
+                self.assertIn(code, (0, 130), words)
+                after = text + "\n" if code == 0 else before
+                self.assertEqual(self.texts(folder) if os.path.isdir(folder) else {None}, {after}, words)
+                if folder == self.tree:
+                    now = after
+        self.assertEqual(set(codes), {0, 130})
 
 
 class RoundTrip(WorkspaceCase):
