@@ -34,11 +34,16 @@ Result<Cell> start_cell(const Plan& plan, const LaunchContext& context) {
 namespace {
 
 // Root's guest has a uid that is nobody's. To ask the kernel takes a process, so it is asked where the answer is open.
-WorkspaceFacts look_at(const HostFacts& host, const std::string& path, Overlay overlay) {
-  WorkspaceFacts facts = look_at_workspace(path, overlay);
+WorkspaceFacts look_at(const HostFacts& host, const std::string& path, const Policy& policy, Overlay overlay) {
+  WorkspaceLook how;
+  how.overlay = overlay;
+  if (!host.is_root) how.guest = {host.uid, host.gid};
+  if (policy.workspace.mode == WorkspaceMode::kAuto) how.bound = {policy.limits.disk.count, policy.limits.inodes};
+  WorkspaceFacts facts = look_at_workspace(path, how);
   const bool usual = overlay == Overlay::kWanted && facts.no_overlay.empty() && surely_maps_owners(path);
   if (!host.is_root || usual || maps_owners(path)) return facts;
-  return look_at_workspace(path, Overlay::kUnmapped);
+  how.overlay = Overlay::kUnmapped;
+  return look_at_workspace(path, how);
 }
 
 }  // namespace
@@ -53,7 +58,7 @@ void complete_facts(HostFacts& host, const Policy& policy, const std::string& ho
   if (policy.backend == BackendChoice::kBwrap) host.proc_entries = list_proc();
   for (const std::string& path : expand_home(policy.workspace.path, home)) {
     const Overlay overlay = policy.workspace.mode == WorkspaceMode::kCopy ? Overlay::kUnwanted : Overlay::kWanted;
-    host.workspaces.push_back(look_at(host, path, overlay));
+    host.workspaces.push_back(look_at(host, path, policy, overlay));
   }
   for (const SocketGrant& grant : policy.sockets) host.sockets.push_back(find_sockets(expand_home(grant.path, home)));
 }
@@ -129,7 +134,7 @@ bool learn_from(HostFacts& host, const Policy& policy, const std::string& home, 
   if (overlay_error == 0 || policy.workspace.mode != WorkspaceMode::kAuto) return false;
   host.workspaces.clear();
   for (const std::string& path : expand_home(policy.workspace.path, home)) {
-    host.workspaces.push_back(look_at(host, path, Overlay::kRefused));
+    host.workspaces.push_back(look_at(host, path, policy, Overlay::kRefused));
   }
   return true;
 }

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,8 @@ std::string kernel_release() {
   return ::uname(&name) == 0 ? name.release : "";
 }
 
+constexpr CopyBound kUnbound{~0ull, ~0ull};
+
 // Whether everybody may read it; of a directory, whether everybody may go through it, too.
 bool is_open(const struct stat& st) {
   const mode_t needed = S_ISDIR(st.st_mode) ? 0005 : S_ISREG(st.st_mode) ? 0004 : 0;
@@ -45,8 +48,31 @@ std::string path_of(int directory) {
   return n < 0 ? "" : std::string(text, static_cast<std::size_t>(n));
 }
 
-// Room on a tmpfs: whole pages, and an inode each.
-void measure(WorkspaceFacts& facts) {
+// Overlayfs keeps the group of what it copies up, and a cell has one: a file of the guest's own user that has another
+// cannot be changed there. Looked for only among so many of the direct entries: opening takes no longer for more. What
+// belongs to somebody else is not the guest's to change, wherever it lies.
+std::string other_group(const std::string& path, const std::optional<std::pair<uid_t, gid_t>>& guest) {
+  constexpr int kMostLookedAt = 1024;
+  const Fd top(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat st{};
+  if (!top.valid() || ::fstat(top.get(), &st) != 0) return {};
+  const auto [uid, gid] = guest.value_or(std::pair(st.st_uid, st.st_gid));
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(::dup(top.get())), ::closedir);
+  if (!entries) return {};
+  for (int i = 0; i < kMostLookedAt; ++i) {
+    const dirent* entry = ::readdir(entries.get());
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (::fstatat(top.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const bool changeable = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode);
+    if (changeable && st.st_uid == uid && st.st_gid != gid) return name + " has group " + std::to_string(st.st_gid);
+  }
+  return {};
+}
+
+// Room on a tmpfs: whole pages, and an inode each. What is beyond the bound is not looked at.
+void measure(WorkspaceFacts& facts, const CopyBound& bound = kUnbound) {
   constexpr std::uint64_t kPage = 4096;
   constexpr std::size_t kMostOpen = 64;
   struct Level {
@@ -65,7 +91,8 @@ void measure(WorkspaceFacts& facts) {
   enter(AT_FDCWD, facts.path.c_str());
   while (!levels.empty()) {
     DIR* directory = levels.back().directory;
-    const dirent* entry = ::readdir(directory);
+    const bool enough = facts.bytes > bound.bytes || facts.entries > bound.entries;
+    const dirent* entry = enough ? nullptr : ::readdir(directory);
     if (entry == nullptr) {
       ::closedir(directory);
       levels.pop_back();
@@ -87,15 +114,19 @@ void measure(WorkspaceFacts& facts) {
 
 }  // namespace
 
-WorkspaceFacts look_at_workspace(const std::string& path, Overlay overlay, const std::string& root) {
+WorkspaceFacts look_at_workspace(const std::string& path, const WorkspaceLook& how) {
+  const Overlay overlay = how.overlay;
   WorkspaceFacts out;
   out.path = path;
   if (overlay == Overlay::kWanted) {
-    if (const std::string inside = mount_inside(path, root); !inside.empty()) {
+    if (const std::string inside = mount_inside(path, how.root); !inside.empty()) {
       out.no_overlay = inside + " is a mount of its own";
     } else if (!kernel_at_least(kernel_release(), 6, 6)) {
       out.no_overlay = "attributes on tmpfs, where it keeps what was deleted, need Linux 6.6";
+    } else {
+      out.other_group = other_group(path, how.guest);
     }
+    if (!out.other_group.empty()) measure(out, how.bound);
     if (out.no_overlay.empty()) return out;
   }
   if (overlay == Overlay::kRefused) out.no_overlay = "the kernel refused it";

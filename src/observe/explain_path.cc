@@ -193,7 +193,8 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
 }
 
 bool is_granted(const Sighting& s, const Plan& plan) {
-  if (s.refused || s.owner || s.presence != Presence::kThere || s.use == Use::kConnect || s.use == Use::kSignal)
+  if (s.refused || s.owner || s.other_group || s.presence != Presence::kThere || s.use == Use::kConnect ||
+      s.use == Use::kSignal)
     return false;
   // A script takes its interpreter, too; those of the system have one of the system's.
   if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
@@ -231,7 +232,10 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   // What is not there may be held back all the same: outside of the cell there may be something of that name. But what
   // is made in a directory that is there is the cell's own.
   const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
-  if (!hidden && !is_held_back(s, plan, need)) return explain_mode(s, plan, need, look);
+  if (!hidden && !is_held_back(s, plan, need)) {
+    if (s.other_group) return denial_of(need.word, s.what, s, advise_other_group());
+    return explain_mode(s, plan, need, look);
+  }
   const auto found = find_outside(s, need, look);
   if (is_the_guests_program(s, plan, found.has_value())) {
     return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));

@@ -453,5 +453,22 @@ TEST(Explain, X4_TheInterpreterOfAScript) {
   EXPECT_EQ(denials.size(), 2u) << "the script and its interpreter";
 }
 
+TEST(Explain, X6_WhatAnOverlayCannotChangeForItsGroupIsToldWithTheCopy) {
+  Plan plan = sample();
+  plan.workspaces.emplace_back().path = "/home/me/tree";
+  plan.reach.push_back({"/home/me/tree", landlock::kReadWrite});
+  Sighting s = path(Use::kOpen, "/home/me/tree/deep/file", Presence::kThere, true);
+  EXPECT_TRUE(is_granted(s, plan));
+  s.other_group = true;
+  EXPECT_FALSE(is_granted(s, plan));
+  for (const Presence presence : {Presence::kThere, Presence::kUnknown}) {
+    s.presence = presence;
+    const auto denials = explained(s, Host(), plan);
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].what + " " + denials[0].detail, "write /home/me/tree/deep/file");
+    EXPECT_EQ(denials[0].allow, "workspace.mode = \"copy\"");
+  }
+}
+
 }  // namespace
 }  // namespace cloche::observe

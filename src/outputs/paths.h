@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxPathBytes = 1024;
 inline constexpr std::size_t kMaxDepth = 32;
 inline constexpr std::size_t kMaxFolders = 10'000;
 
-// By tree::check_path, and: nothing that a reader cannot see, no blank at an end of a name, not too deep, and no part of it the manifest's name, in
-// any spelling. The message is a clause without the path: "is absolute".
+// By tree::check_path, and: nothing that a reader cannot see, no blank at an end of a name, not too deep, and
+// no part of it the manifest's name, in any spelling. The message is a clause without the path: "is absolute".
 Status check_output_path(std::string_view path);
 
 // What is wrong with a set of paths that are right one by one; nothing: it is right. `index` is that of the path that

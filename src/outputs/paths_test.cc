@@ -38,7 +38,8 @@ TEST(OutputPaths, WhatCannotBeSeenIsRefused) {
 }
 
 TEST(OutputPaths, R4_NoNameBeginsOrEndsWithABlank) {
-  for (const char* path : {" ", "  ", " a", "a ", "a/ ", " /a", "a/ b", "a /b", "a/b ", "\u00a0", "a\u3000", "\u2003a/b"}) {
+  for (const char* path :
+       {" ", "  ", " a", "a ", "a/ ", " /a", "a/ b", "a /b", "a/b ", "\u00a0", "a\u3000", "\u2003a/b"}) {
     EXPECT_FALSE(check_output_path(path)) << '"' << path << '"';
   }
   for (const char* path : {"a b", "My Documents/read me.txt", "a\u3000b"}) EXPECT_TRUE(check_output_path(path)) << path;

@@ -86,6 +86,12 @@ std::string watched_text(const Plan& plan) {
   return out;
 }
 
+// Of the first workspace for which there is something to say.
+std::string why_text(const Plan& plan) {
+  const auto found = std::ranges::find_if(plan.workspaces, [](const Workspace& w) { return !w.why.empty(); });
+  return found == plan.workspaces.end() ? std::string() : ": " + found->why;
+}
+
 // Judges every offer: held, weakened with the policy's leave, or refused.
 Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host) {
   const bool best_effort = policy.limits.mode == LimitsMode::kBestEffort;
@@ -102,6 +108,7 @@ Status settle_guarantees(Plan& plan, const Policy& policy, const HostFacts& host
     } else if (g == Guarantee::kWorkspace && !(plan.disk_scratch.empty() && plan.own_disk.empty())) {
       line.mechanism = "overlayfs, changes on the disk";
     }
+    if (g == Guarantee::kWorkspace) line.mechanism += why_text(plan);
     if (g == Guarantee::kDisk && !plan.own_disk.empty()) {
       line.mechanism = "file system of its own in a file on the disk, with size and inode cap";
     }

@@ -64,6 +64,7 @@ struct Workspace {
   std::string scratch;               // name of what takes the changes, in the scratch
   bool copied = false;               // a copy lies there; else overlayfs has its upper directory there
   std::vector<std::string> covered;  // paths of grants inside, relative to it: not part of it
+  std::string why{};                 // a copy, or not all of it can be changed; else empty
   bool maps_owners = true;           // its owner becomes the guest; else the guest has what everybody may read
   bool operator==(const Workspace&) const = default;
 };

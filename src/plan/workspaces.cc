@@ -55,6 +55,14 @@ Status settle_puts(const Plan& plan, const StepContext& context) {
   return {};
 }
 
+// An overlay would serve, but for some of the guest's own files. A copy serves for all of them, and takes memory and
+// time: up to what the policy lets the guest write anyway, nobody need be asked.
+void weigh_copy(Workspace& workspace, const WorkspaceFacts& facts, const Plan& plan, const Workspaces& wanted) {
+  const bool small = facts.bytes <= plan.limits.disk.count && facts.entries <= plan.limits.inodes;
+  workspace.copied = small && wanted.mode == WorkspaceMode::kAuto;
+  workspace.why = facts.other_group + (workspace.copied ? ", and a cell knows one" : ", which only a copy can change");
+}
+
 // In a plan that nobody carries out there is no directory yet.
 std::string disk_place(const Request& request) {
   return (request.run_directory.empty() ? "/RUN" : request.run_directory) + "/scratch";
@@ -104,6 +112,10 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
                     "set workspace.mode = \"auto\": a copy serves it");
     }
     workspace.copied = cannot || wanted.mode == WorkspaceMode::kCopy;
+    if (cannot) workspace.why = facts->no_overlay;
+    if (facts != nullptr && !workspace.copied && !facts->other_group.empty()) {
+      weigh_copy(workspace, *facts, plan, wanted);
+    }
     workspace.maps_owners = facts == nullptr || facts->maps_owners;
     if (!workspace.maps_owners && !facts->closed.empty()) {
       return refuse(fmt::format("the file system of '{}' cannot map owners, and not everybody may read '{}'",

@@ -207,12 +207,12 @@ Seen look(const Fd& root, const std::string& path, Patience patience, Links link
   }
   if (!found.valid()) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
-    return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false};
+    return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false, 0, 0};
   }
   struct stat st{};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   std::string real = straight ? path : read_link(fmt::format("/proc/self/fd/{}", found.get()));
-  return {observe::Presence::kThere, std::move(real), directory};
+  return {observe::Presence::kThere, std::move(real), directory, st.st_uid, st.st_gid};
 }
 
 namespace {

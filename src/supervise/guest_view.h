@@ -55,6 +55,8 @@ struct Seen {
   observe::Presence presence{};
   std::string real;
   bool directory = false;
+  uid_t user = 0;
+  gid_t group = 0;
 };
 // kAtHand: never waits for a disk or a server; what is not at hand is unknown.
 enum class Patience : std::uint8_t { kAtHand, kWaits };

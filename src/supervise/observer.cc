@@ -301,6 +301,30 @@ void Observer::look_for(Sighting& seen) const {
   seen.adrift = around.presence == Presence::kMissing;
 }
 
+// An overlay cannot change that. The workspace lies on this machine, or nothing would be read (observe/host_look.h),
+// and the guest's own call looks there next: it waits for the disk once. The top of an overlay is the guest's.
+bool Observer::has_other_group(const Sighting& seen) const {
+  const bool writes = seen.changes || seen.use == Use::kChange || seen.use == Use::kMark || is_of_names(seen.use);
+  const std::string& named = seen.real.empty() ? seen.what : seen.real;
+  const auto overlay = std::ranges::find_if(
+      plan_.workspaces, [&](const Workspace& w) { return !w.copied && named.starts_with(w.path + "/"); });
+  if (!writes || overlay == plan_.workspaces.end()) return false;
+  for (const std::string& grant : overlay->covered) {
+    if ((named + "/").starts_with(overlay->path + "/" + grant + "/")) return false;
+  }
+  const auto look = [this](const std::string& path) {
+    return guest_view::look(root_, path, guest_view::Patience::kWaits, guest_view::Links::kAll);
+  };
+  guest_view::Seen thing;
+  if (!is_of_names(seen.use)) thing = look(named);
+  if (is_of_names(seen.use) || (seen.makes && thing.presence == Presence::kMissing)) {
+    thing = look(named.substr(0, named.rfind('/')));
+  }
+  const guest_view::Seen top = look(overlay->path);
+  return thing.presence == Presence::kThere && top.presence == Presence::kThere && thing.user == top.user &&
+         thing.group != top.group;
+}
+
 const std::string& Observer::name_of(pid_t pid) {
   if (program_.first != pid) program_ = {pid, guest_view::program_of(pid)};
   return program_.second;
@@ -317,7 +341,10 @@ void Observer::add(Sighting seen, pid_t pid) {
   if (granted_.contains(key)) return;
   // Tier 0 has the host's own tree, in which we see more than the guest does: how long we take must not tell it.
   const bool unseen = seen.presence == Presence::kUnknown;
-  if (!seen.refused && own_table_ && unseen && seen.what.starts_with('/')) look_for(seen);
+  if (!seen.refused && own_table_ && unseen && seen.what.starts_with('/')) {
+    look_for(seen);
+    seen.other_group = has_other_group(seen);
+  }
   // Of its own network; replies go to names that the kernel chose. Nothing is read for what is forgotten anyway.
   if (seen.use == Use::kConnect && seen.family == observe::Family::kAbstract && own_table_ &&
       plan_.net != NetMode::kHost && has_room_for(seen) && abstract_names_.has(pid, seen.what)) {

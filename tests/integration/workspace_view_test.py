@@ -1,6 +1,7 @@
 """What diff shows of a workspace, and what apply says of it: nothing that a guest did can hide in the way it is shown."""
 import json
 import os
+import shutil
 import subprocess
 
 from cell import CLOCHE, LIMITS, TIMEOUT
@@ -77,3 +78,92 @@ class Shown(WorkspaceCase):
         self.assertIn(b"m/g2: another file system is mounted there", done.stderr)
         with open(self.tree + "/new", encoding="utf-8") as file:
             self.assertEqual(file.read(), "new\n")
+
+
+class OtherGroups(WorkspaceCase):
+    GROUP = 50
+    SCRIPT = "echo more >> text && echo new > folder/new && chmod 700 folder && cat text && mv folder moved"
+
+    def own(self, uid):
+        """The tree is this user's, but for the group of a file and of a directory that gives it on."""
+        for folder, folders, files in os.walk(self.tree):
+            for name in (".", *folders, *files):
+                os.lchown(os.path.join(folder, name), uid, uid)
+        os.chown(self.tree + "/text", uid, self.GROUP)
+        os.chown(self.tree + "/folder", uid, self.GROUP)
+        os.chmod(self.tree + "/folder", 0o2775)
+
+    def as_user(self, uid, *words):
+        """cloche and its report, as a user who is in that group."""
+        home = self.path(f"home-{uid}")
+        if not os.path.exists(home):
+            os.mkdir(home)
+            for name in ("cloche", "cloche-init"):
+                shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), home)
+            os.chown(home, uid, uid)
+        command = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--groups", str(self.GROUP), home + "/cloche",
+                   words[0], "--limits-mode", "best-effort", "--workspace", self.tree, *words[1:]]
+        return subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False, cwd="/",
+                              env={**os.environ, "HOME": home, "CLOCHE_STATE_DIR": home + "/state"})
+
+    def report_as(self, uid, *words):
+        path = self.path(f"home-{uid}/report.json")
+        done = self.as_user(uid, "run", "--report", path, *words)
+        with open(path, encoding="utf-8") as file:
+            return done, json.load(file)
+
+    def test_X6_own_files_of_another_group_can_be_changed(self):
+        if os.geteuid() != 0:
+            return  # who is in one group has no files of another
+        for uid in (0, 61234):
+            with self.subTest(uid=uid):
+                self.own(uid)
+                done, report = self.report_as(uid, "--", "sh", "-c", self.SCRIPT)
+                self.assertEqual((done.returncode, done.stdout), (0, b"this is text\nmore\n"), done.stderr)
+                self.assertEqual(report["workspaces"][0]["mode"], "copy")
+                why = next(line for line in report["receipt"] if line["guarantee"] == "workspace")["mechanism"]
+                self.assertRegex(why, "a copy in the scratch: (text|folder) has group 50, and a cell knows one")
+                self.assertIn(b"has group 50", self.as_user(uid, "plan", "--", "true").stdout)
+                self.assertEqual(os.stat(self.tree + "/folder").st_mode & 0o7777, 0o2775)
+
+    def test_X6_a_copy_for_a_group_is_no_larger_than_what_the_guest_may_write(self):
+        if os.geteuid() != 0:
+            return
+        self.path("tree/large", "x" * (3 << 20))
+        for uid in (0, 61234):
+            self.own(uid)
+            for words in (("--disk", "2M"), ("--inodes", "12"), ("--workspace-mode", "overlay")):
+                with self.subTest(uid=uid, words=words):
+                    done, report = self.report_as(uid, *words, "--", "sh", "-c", "echo x > new; echo more >> text")
+                    self.assertEqual((done.returncode, report["workspaces"][0]["mode"]), (2, "overlay"), done.stderr)
+                    self.assertEqual(report["workspaces"][0]["added"], 1)
+                    why = next(line for line in report["receipt"] if line["guarantee"] == "workspace")["mechanism"]
+                    self.assertIn("has group 50, which only a copy can change", why)
+
+    def test_X6_what_lies_deeper_is_told_with_the_line_that_helps(self):
+        if os.geteuid() != 0:
+            return
+        os.makedirs(self.tree + "/a/b/shared")
+        for name in ("file", "other"):
+            self.path(f"tree/a/b/{name}", "deep\n")
+        for uid in (0, 61234):
+            with self.subTest(uid=uid):
+                self.own(uid)
+                for name in ("text", "folder"):
+                    os.chown(f"{self.tree}/{name}", uid, uid)
+                for name in ("file", "other", "shared"):
+                    os.chown(f"{self.tree}/a/b/{name}", uid, self.GROUP)
+                script = ("cat a/b/file >/dev/null; echo x >> a/b/file; echo x > a/b/shared/new; chmod 600 a/b/other; "
+                          "echo x > a/b/own; echo x >> text; exit 3")
+                done, report = self.report_as(uid, "--", "sh", "-c", script)
+                self.assertEqual((done.returncode, report["workspaces"][0]["mode"]), (3, "overlay"), done.stderr)
+                told = {d["detail"] for d in report["denials"] if d["allow"] == 'workspace.mode = "copy"'}
+                self.assertEqual(told, {f"{self.tree}/a/b/{name}" for name in ("file", "shared/new", "other")})
+                self.assertIn(b'allowed by workspace.mode = "copy"', done.stderr)
+                if uid == 0:
+                    continue  # the kernel removes nothing whose group it does not know
+                # What the guest puts in their place is its own.
+                script = "cd a/b; rm file; echo x > file; echo y >> file; cp other its; mv its other; rm -r shared"
+                done, report = self.report_as(uid, "--", "sh", "-c", script)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual([d for d in report["denials"] if "workspace" in d["allow"]], [])
