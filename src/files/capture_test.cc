@@ -1,7 +1,6 @@
 #include "files/capture.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -297,64 +296,6 @@ TEST(Capture, MoreNamesForOneFileThanAHostCouldHoldAreNotProposed) {
   expect_captured(summary);
   // One that is stored, and as many more as all holes together may have.
   EXPECT_EQ(summary->added - summary->unappliable, 1 + (kMostHoleBytes >> 26));
-}
-
-TEST(Capture, WhatTheHostChangedMeanwhileIsMarked) {
-  Desk desk;
-  write_file(desk.lower("edited"), "1");
-  write_file(desk.lower("removed"), "2");
-  write_file(desk.lower("quiet"), "3");
-  desk.start();
-  write_file(desk.lower("edited"), "host");
-  write_file(desk.lower("removed"), "host");
-  write_file(desk.upper("edited"), "guest");
-  write_file(desk.upper("quiet"), "guest");
-  whiteout(desk.upper("removed"));
-  expect_captured(desk.capture());
-  EXPECT_EQ(desk.changes(),
-            (Changes{{"edited", "modified, host"}, {"removed", "deleted, host"}, {"quiet", "modified"}}));
-}
-
-// The times of what lies in a directory stay when it is moved.
-TEST(Capture, X6_ADirectoryThatTheHostExchangedIsMarked) {
-  for (const ViewKind kind : {ViewKind::kOverlay, ViewKind::kCopy}) {
-    Desk desk;
-    write_file(desk.lower("folder/deep/file"), "1");
-    write_file(desk.lower("quiet/file"), "1");
-    write_file(desk.top() + "/other/deep/file", "work of the host");
-    desk.start();
-    if (kind == ViewKind::kCopy) {
-      write_file(desk.upper("folder/deep/file"), "1");
-      write_file(desk.upper("quiet/file"), "1");
-      desk.made();
-    }
-    fs::rename(desk.lower("folder"), desk.top() + "/old");
-    fs::rename(desk.top() + "/other", desk.lower("folder"));
-    write_file(desk.upper("folder/deep/file"), "guest");
-    write_file(desk.upper("quiet/file"), "guest");
-    expect_captured(desk.capture(kind));
-    EXPECT_EQ(desk.changes(), (Changes{{"folder/deep/file", "modified, host"}, {"quiet/file", "modified"}}));
-  }
-}
-
-TEST(Capture, X6_WhatIsWrittenThroughAMappingOfACopyIsSeen) {
-  Desk desk;
-  const std::string text(3 * 4096, 'x');
-  for (const char* name : {"mapped", "left"}) {
-    write_file(desk.lower(name), text);
-    write_file(desk.upper(name), text);
-  }
-  desk.start();
-  desk.made();
-  const Fd file(::open(desk.upper("mapped").c_str(), O_RDWR | O_CLOEXEC));
-  void* place = ::mmap(nullptr, text.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  ASSERT_NE(place, MAP_FAILED);
-  auto* bytes = static_cast<volatile char*>(place);
-  (void)bytes[4096];  // a page that was read before
-  bytes[4096] = 'y';
-  ::munmap(place, text.size());
-  expect_captured(desk.capture(ViewKind::kCopy));
-  EXPECT_EQ(desk.changes(), (Changes{{"mapped", "modified"}}));
 }
 
 TEST(Capture, BinaryFilesHaveNoBase) {
