@@ -37,6 +37,7 @@ class FakeGateway {
   }
   std::atomic<bool> served = false;
   std::atomic<bool> dies_when_asked = false;
+  std::atomic<bool> tells_late = false;  // of a limit that was hit
 
  private:
   struct Door {
@@ -62,6 +63,7 @@ class FakeGateway {
     }
     if (framed->head.kind == Kind::kServe) served = true;
     if (framed->head.kind != Kind::kFinish) return true;
+    if (tells_late) say(Kind::kLimit, "net.limits.bytes_in");
     say(Kind::kFinished);
     return false;
   }
@@ -137,11 +139,13 @@ class WayOutCell : public support::CellWithWayOut {
     parts.gateway.evidence = evidence_;
     gateway_ = std::make_unique<FakeGateway>(std::move(channel->theirs));
     gateway_->dies_when_asked = dies_;
+    gateway_->tells_late = tells_late_;
     return supervise(std::move(plan), std::move(parts));
   }
 
   std::string evidence_ = "confined: by the test";
   bool dies_ = false;
+  bool tells_late_ = false;
   std::unique_ptr<FakeGateway> gateway_;
 };
 
@@ -273,6 +277,15 @@ TEST_F(WayOutCell, WithoutAGatewayThatWasLookedAtNothingStarts) {
   EXPECT_EQ(report.outcome.kind, OutcomeKind::kFailed);
   EXPECT_EQ(report.outcome.step, "gateway");
   EXPECT_EQ(report.out.tail, "");
+}
+
+// A guest whose stream was cut can be gone before the word of the limit is heard.
+TEST_F(WayOutCell, N8_ALimitCountsAlsoWhenItIsHeardOfAfterTheEnd) {
+  tells_late_ = true;
+  const Report report = run(plan_for("pass"));
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kNetwork) << report.outcome.message;
+  EXPECT_NE(report.outcome.message.find("net.limits.bytes_in"), std::string::npos) << report.outcome.message;
+  EXPECT_EQ(std::ranges::count(report.denials, "limit", &Denial::what), 1);
 }
 
 TEST_F(WayOutCell, TheRunEndsWithItsGateway) {
