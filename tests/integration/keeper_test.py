@@ -48,7 +48,7 @@ class Keeper(KeeperCase):
         self.assertIn(b"keeper start", done.stderr)
         self.assertEqual(self.cloche("run", "--keeper", "auto", "--", "true").returncode, 0)
         self.assertFalse(os.path.exists(self.place))  # and none was started
-        self.assertEqual(self.cloche("run", "--keeper", "maybe", "--", "true").returncode, 126)
+        self.assertEqual(self.cloche("run", "--keeper", "maybe", "--", "true").returncode, 2)
 
     def test_blank_then_parked_then_never(self):
         self.start_keeper()
