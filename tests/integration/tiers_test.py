@@ -1,5 +1,4 @@
 """The tiers from outside: what tier 0 holds, the life of a run, and what a cell shows of its limits."""
-import glob
 import os
 import shutil
 import socket
@@ -57,11 +56,13 @@ class Tier0(CellCase):
 
     def test_H1_daemon_does_not_outlive_its_run(self):
         word = mark()
-        done = self.cloche("run", *TIER0, "--", "sh", "-c", f"(setsid sleep {word} >/dev/null 2>&1 &) ; exit 0")
+        done, report = self.run_report(*TIER0, "--", "sh", "-c", f"pwd; (setsid sleep {word} >/dev/null 2>&1 &) ; exit 0")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(processes_with(word), [])
-        self.assertEqual([p for p in glob.glob("/tmp/cloche-*") if os.stat(p).st_uid == os.geteuid() and "case" not in p
-                          and os.path.isdir(p + "/work")], [])
+        # Its own directory; other tests of this user have theirs.
+        work = output_of(report).strip()
+        self.assertTrue(work.startswith(f"/tmp/cloche-{report['id']}/"), work)
+        self.assertFalse(os.path.exists(f"/tmp/cloche-{report['id']}"))
 
     def test_H9_low_trust_never_runs_below_tier_1(self):
         done = self.cloche("run", "--tier", "process", "--", "true")
