@@ -112,9 +112,10 @@ std::string denial_summary(const Report& report) {
   }
   // A guest that failed may have done so for want of what others do without.
   const bool any_news = !news.empty();
-  if (failed) {
-    std::ranges::stable_partition(usual, [](const Denial* denial) { return denial->what != "read"; });
-    news.insert(news.end(), usual.begin(), usual.end());
+  for (const bool reads : {false, true}) {
+    for (const Denial* denial : usual) {
+      if (failed && (denial->what == "read") == reads) news.push_back(denial);
+    }
   }
   if (news.empty()) return {};
   const Denial& first = *news.front();

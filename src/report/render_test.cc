@@ -325,6 +325,13 @@ TEST(Denials, X4_WhySaysWhatWasNotWatched) {
   EXPECT_THAT(told(), Not(HasSubstr("not watched"))) << "a limit ended it";
 }
 
+TEST(Summary, X4_OfWhatOthersDoWithoutReadsComeLast) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.denials = {{"read", "/etc/localtime", 1}, {"socket", "AF_NETLINK, raw", 1}};
+  EXPECT_THAT(render_summary(report, {}), HasSubstr("denied: socket AF_NETLINK, raw, which most programs do without"));
+}
+
 TEST(Denials, X4_OneOfSeveralPrograms) {
   Report report;
   report.denials = {{"connect", "a.example:1", 1, "sh or a b or c"}};
