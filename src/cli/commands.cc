@@ -159,8 +159,7 @@ constexpr Text kProveText =
     "split as a shell would, and no shell is used. A sandbox that does not show the whole file system has to show "
     "@PROGRAMS@, which stands for the directory with the programs and nothing else.\n"
     "Exit code: 0 all held; 1 something got through or could not be tried; 2 wrong command line; 125 cloche failed; "
-    "130 "
-    "stopped.";
+    "126 the policy is refused; 130 stopped.";
 constexpr Text kOutputsText =
     "A plugin hands back files as a JSON document and never writes itself. The document is checked as a whole, every "
     "path has one owner, and all of it is applied or nothing. A file that a person edited, that another producer owns "

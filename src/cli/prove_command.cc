@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -81,6 +83,34 @@ struct Asked {
   Colour colour = Colour::kNever;
 };
 
+// As execvp looks for it, but before every attack fails for want of it. What lies beside us is named in full: the attacks
+// run in other directories.
+Status find_program(std::string& program) {
+  const auto is_there = [](const std::string& path) {
+    struct stat st{};
+    return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) && ::access(path.c_str(), X_OK) == 0;
+  };
+  std::array<char, PATH_MAX> whole{};
+  if (program.find('/') != std::string::npos) {
+    if (is_there(program) && ::realpath(program.c_str(), whole.data()) != nullptr) {
+      if (!program.starts_with('/')) program = whole.data();
+      return {};
+    }
+  } else {
+    const char* variable = std::getenv("PATH");
+    std::string_view places = variable != nullptr ? variable : "/bin:/usr/bin";
+    while (true) {
+      const std::size_t end = places.find(':');
+      const std::string_view place = places.substr(0, end);
+      if (place.starts_with('/') && is_there(fmt::format("{}/{}", place, program))) return {};
+      if (end == std::string_view::npos) break;
+      places.remove_prefix(end + 1);
+    }
+  }
+  return wrong("--against", fmt::format("{} is no program that can be run here", shown_text(program)),
+               "name one that is installed, or its whole path");
+}
+
 Result<Asked> read(const Parsed& parsed) {
   Asked out;
   if (!parsed.operands.empty())
@@ -88,6 +118,7 @@ Result<Asked> read(const Parsed& parsed) {
   if (parsed.has("--against")) {
     CLOCHE_TRY_ASSIGN(out.against, prove::split_words(parsed.value("--against")));
     if (out.against.empty()) return wrong("--against", "the command is empty", "write 'env' for no sandbox at all");
+    CLOCHE_TRY(find_program(out.against.front()));
     if (parsed.has("--policy") || parsed.has("--tier") || parsed.has("--backend")) {
       return wrong("--against", "another command knows no tier, backend or policy of ours", "leave them out");
     }
