@@ -22,11 +22,10 @@ FAILED, REFUSED, USAGE = 125, 126, 2
 KEEPER, PARKED = "KEEPER", "PARKED"
 WARM = {KEEPER: (0, "blank"), PARKED: (2, "parked")}
 WITH_KEEPER = """
-place=$1 warm=$2 kind=$3 report=$4; shift 4
+place=$1 warm=$2 kind=$3 tries=$4 report=$5; shift 5
 "$place/keeper-start" keeper start --blank 1 --parked 1 >/dev/null
 while [ "$warm" -gt 0 ]; do warm=$((warm - 1)); "$place/warm" "$@" >/dev/null 2>&1; done
 rm -f "$report"
-tries=20
 while [ "$tries" -gt 0 ] && told=$("$place/wait" keeper status --json 2>/dev/null); do
   case $told in *"\\"$kind\\": 1"*) break ;; esac
   tries=$((tries - 1)); sleep 0.05
@@ -202,14 +201,16 @@ class Stage:
         return [CLOCHE, "run", *LIMITS, "--report", self.report, *self.words, *guest, self.token,
                 *(f"{self.folder}/{name}" for name in ("read/file", "workspace/file", "put"))]
 
-    def under_injector(self):
+    def under_injector(self, what):
+        """A fault can keep a keeper from ever having a cell; without one it has to have it, however busy the machine is."""
         if self.warm is None:
             return self.command()
         for name in ("cloche", "keeper-start", "warm", "wait", "keeper-stop"):
             if not os.path.lexists(f"{HOME}/programs/{name}"):
                 os.makedirs(f"{HOME}/programs", exist_ok=True)
                 os.symlink(CLOCHE, f"{HOME}/programs/{name}")
-        return ["/bin/sh", "-c", WITH_KEEPER, "sh", f"{HOME}/programs", str(self.warm), self.kind, self.report,
+        tries = "200" if what in ("none", "list") else "20"
+        return ["/bin/sh", "-c", WITH_KEEPER, "sh", f"{HOME}/programs", str(self.warm), self.kind, tries, self.report,
                 *self.command()[1:]]
 
     def plan(self):
@@ -254,7 +255,7 @@ class Stage:
             if os.path.exists(path):
                 os.remove(path)
         with self.stdin() as stdin:
-            done = subprocess.run([INJECT, "-o", self.calls, "-d", str(DEADLINE), what, *self.under_injector()],
+            done = subprocess.run([INJECT, "-o", self.calls, "-d", str(DEADLINE), what, *self.under_injector(what)],
                                   stdin=stdin,
                                   capture_output=True, timeout=DEADLINE * 3, check=False, cwd=PLACE, env=self.env())
         with open(self.calls, encoding="ascii") as file:
