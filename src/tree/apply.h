@@ -7,9 +7,9 @@
 // Whether a rename has been done is seen from what lies in the staging directory, so the work can be taken up again at
 // any point. What cannot be carried out is undone, in the same way.
 //
-// New files belong to whoever applies. Under root they belong to whom the file they replace did, or else to the owner
-// of the directory they are put in: nobody shall find files of root in a tree of their own. Extended attributes and
-// access lists of what is replaced are not carried over.
+// New files belong to whoever applies, and to the group of what they replace or of the set-gid directory they are put in,
+// for members of it. Under root they belong to whom the file they replace did, or else to the owner of the directory
+// they are put in: nobody shall find files of root in a tree of their own.
 #pragma once
 
 #include <cstddef>

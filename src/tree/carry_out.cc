@@ -180,7 +180,7 @@ Status CarryOut::finish_mode(std::size_t number) {
   if (!is_directory(entry.new_thing)) return {};
   // The set-id and sticky bits of a directory are the host's own: no proposal sets them or takes them away.
   if (entry.only_mode()) return change_mode(entry, *entry.old_thing, entry.new_thing->mode, 07000);
-  return change_mode(entry, *entry.new_thing, entry.new_thing->mode, 0);
+  return change_mode(entry, *entry.new_thing, entry.new_thing->mode, S_ISGID);  // which the directory above passes on
 }
 
 Status CarryOut::loosen_again(std::size_t number) {

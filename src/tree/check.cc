@@ -150,6 +150,12 @@ class Checker {
     Owner owner;
   };
 
+  // What is new in this directory.
+  static Owner owner_of_new(const struct stat& directory) {
+    const bool shared = S_ISDIR(directory.st_mode) && (directory.st_mode & S_ISGID) != 0;
+    return {directory.st_uid, directory.st_gid, shared, shared};
+  }
+
   Result<std::optional<FileKind>> kind_now(const std::string& path) {
     CLOCHE_TRY_ASSIGN(const std::optional<Above> above, above_now(path));
     if (!above) return std::nullopt;
@@ -168,7 +174,7 @@ class Checker {
     if (::fstat(opened->get(), &st) != 0) {
       return fail_errno(errno, "inspect " + printable(path), "could not be inspected");
     }
-    return above_[path] = Above{kind_of(st), {st.st_uid, st.st_gid}};
+    return above_[path] = Above{kind_of(st), owner_of_new(st)};
   }
 
   Result<Owner> owner_above(const std::string& path) {
@@ -179,7 +185,7 @@ class Checker {
     }
     struct stat st{};
     if (::fstat(root_, &st) != 0) return fail_errno(errno, "inspect the tree", "could not be inspected");
-    return Owner{st.st_uid, st.st_gid};
+    return owner_of_new(st);
   }
 
   void need_parent(const std::string& path) {

@@ -73,7 +73,7 @@ Result<std::optional<Seen>> look(int root, const std::string& path, Mounts mount
   seen.state.mode = st.st_mode & 0777;
   seen.whole_mode = st.st_mode & 07777;
   seen.identity = identity_of(st);
-  seen.owner = {st.st_uid, st.st_gid};
+  seen.owner = {st.st_uid, st.st_gid, true};
   if (seen.state.kind == FileKind::kRegular) {
     seen.state.size = static_cast<std::uint64_t>(st.st_size);
     seen.state.links = st.st_nlink;

@@ -49,6 +49,8 @@ Identity identity_of(const struct stat& st);
 struct Owner {
   uid_t user = 0;
   gid_t group = 0;
+  bool keeps_group = false;  // for whoever applies and may: what is replaced, and what comes below a set-gid directory
+  bool passes_on = false;    // such a directory: directories in it are of that kind, too
 
   bool operator==(const Owner&) const = default;
 };

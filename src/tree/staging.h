@@ -47,8 +47,8 @@ class Staging {
   static std::string old_name(std::size_t number) { return "o" + std::to_string(number); }
   Result<bool> holds(const std::string& name) const;
 
-  // Makes the new thing of this number and says what it is. Under root it gets the owner, else it is ours. `present` is
-  // the file whose bytes are kept where the change brings none.
+  // Makes the new thing of this number and says what it is. Under root it gets the owner, else it is ours, and the
+  // group's where it can be. `present` is the file whose bytes are kept where the change brings none.
   Result<Thing> make_directory(std::size_t number, mode_t mode, const Owner& owner) const;
   Result<Thing> make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present,
                          const Copied& copied) const;

@@ -101,7 +101,15 @@ Status fill(int fd, const Change& change, const Fd& present, const Copied& copie
 
 // Before the mode is set, which a change of the owner would cut. Nobody but us reaches what is staged.
 Status give_to(const Owner& owner, int folder, const std::string& name, const std::string& path) {
-  if (::geteuid() != 0 || (owner.user == ::geteuid() && owner.group == ::getegid())) return {};
+  if (::geteuid() != 0) {
+    // Its group alone, and who is no member of it cannot: then it is ours, as with any program that replaces files.
+    if (!owner.keeps_group || owner.group == ::getegid()) return {};
+    constexpr uid_t kSameUser = static_cast<uid_t>(-1);
+    if (::fchownat(folder, name.c_str(), kSameUser, owner.group, AT_SYMLINK_NOFOLLOW) == 0 || errno == EPERM || errno == EINVAL)
+      return {};
+    return cannot_stage(path, "it could not be given to the group of what it replaces");
+  }
+  if (owner.user == ::geteuid() && owner.group == ::getegid()) return {};
   if (::fchownat(folder, name.c_str(), owner.user, owner.group, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return cannot_stage(path, "it could not be given to the owner of the tree");
 }
@@ -128,10 +136,11 @@ Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std
 
 Result<Thing> Staging::make_directory(std::size_t number, mode_t mode, const Owner& owner) const {
   const std::string name = new_name(number);
+  const mode_t whole = (mode & kRights) | (owner.passes_on ? S_ISGID : 0);
   // Its own mode comes last, when everything is in it.
   if (::mkdirat(folder(), name.c_str(), 0700) != 0) return cannot_stage(name, "the directory could not be made");
   CLOCHE_TRY(give_to(owner, folder(), name, name));
-  if (::fchmodat(folder(), name.c_str(), (mode & kRights) | 0700, 0) != 0) {
+  if (::fchmodat(folder(), name.c_str(), whole | 0700, 0) != 0) {
     return cannot_stage(name, "the directory could not be made");
   }
   return staged(folder(), name, mode & kRights, name);

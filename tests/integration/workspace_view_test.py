@@ -101,8 +101,9 @@ class OtherGroups(WorkspaceCase):
             for name in ("cloche", "cloche-init"):
                 shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), home)
             os.chown(home, uid, uid)
-        command = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--groups", str(self.GROUP), home + "/cloche",
-                   words[0], "--limits-mode", "best-effort", "--workspace", self.tree, *words[1:]]
+        if words[0] != "apply":
+            words = (words[0], "--limits-mode", "best-effort", "--workspace", self.tree, *words[1:])
+        command = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--groups", str(self.GROUP), home + "/cloche", *words]
         return subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False, cwd="/",
                               env={**os.environ, "HOME": home, "CLOCHE_STATE_DIR": home + "/state"})
 
@@ -125,6 +126,29 @@ class OtherGroups(WorkspaceCase):
                 self.assertRegex(why, "a copy in the scratch: (text|folder) has group 50, and a cell knows one")
                 self.assertIn(b"has group 50", self.as_user(uid, "plan", "--", "true").stdout)
                 self.assertEqual(os.stat(self.tree + "/folder").st_mode & 0o7777, 0o2775)
+
+    def test_X6_what_is_applied_keeps_its_group(self):
+        if os.geteuid() != 0:
+            return
+        script = "echo more >> text; echo new > folder/new; mkdir folder/sub; echo deep > folder/sub/deep; echo own > own"
+        for uid in (0, 61234):
+            with self.subTest(uid=uid):
+                self.own(uid)
+                os.chmod(self.tree + "/text", 0o660)
+                done, _ = self.report_as(uid, "--", "sh", "-c", script)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.as_user(uid, "apply", "last")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                seen = {name: os.stat(f"{self.tree}/{name}")
+                        for name in ("text", "folder/new", "folder/sub", "folder/sub/deep", "own")}
+                self.assertEqual({name: (st.st_uid, st.st_gid) for name, st in seen.items()},
+                                 {name: (uid, uid if name == "own" else self.GROUP) for name in seen})
+                self.assertEqual(seen["text"].st_mode & 0o7777, 0o660)
+                # As if it had been made there.
+                self.assertEqual(seen["folder/sub"].st_mode & 0o7000, 0o2000)
+                shutil.rmtree(self.tree + "/folder/sub")
+                for name in ("folder/new", "own"):
+                    os.unlink(f"{self.tree}/{name}")
 
     def test_X6_a_copy_for_a_group_is_no_larger_than_what_the_guest_may_write(self):
         if os.geteuid() != 0:
