@@ -46,7 +46,7 @@ class Checker {
 
   Result<Checked> run(std::span<const Change> changes) {
     if (changes.size() > kMaxEntries) {
-      return fail(ErrorCode::kInvalidInput, "proposal", "it has more than 100000 changes", "apply it in parts");
+      return fail(ErrorCode::kInvalidInput, "proposal", "it has more than a million changes", "apply it in parts");
     }
     for (const Change& change : changes) {
       CLOCHE_TRY(check_change(change));
@@ -64,7 +64,7 @@ class Checker {
       checked_.tasks.push_back(std::move(task));
     }
     if (checked_.tasks.size() > kMaxEntries) {
-      return fail(ErrorCode::kInvalidInput, "proposal", "it needs more than 100000 changes", "apply it in parts");
+      return fail(ErrorCode::kInvalidInput, "proposal", "it needs more than a million changes", "apply it in parts");
     }
     return std::move(checked_);
   }

@@ -13,8 +13,9 @@
 
 namespace cloche::tree {
 
-inline constexpr std::size_t kMaxEntries = 100'000;
-inline constexpr std::size_t kMaxJournalBytes = std::size_t{64} * 1024 * 1024;
+// As many as a proposal of a run may have, and as long (files/index.h).
+inline constexpr std::size_t kMaxEntries = 1'000'000;
+inline constexpr std::size_t kMaxJournalBytes = std::size_t{512} * 1024 * 1024;
 
 struct Thing {
   FileKind kind = FileKind::kOther;
