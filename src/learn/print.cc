@@ -59,6 +59,10 @@ std::string preface(const Learnt& learnt) {
 std::string note_on(const std::vector<Item>& items, const std::string& text) {
   for (const Item& item : items) {
     if ((item.what == text || item.direct == text) && !item.note.empty()) return item.note;
+    // One file was changed, perhaps; but a file that is replaced needs its directory.
+    if (item.kind == Kind::kChange && item.directory && item.what == text) {
+      return "the whole directory: all that lies in it can be read and changed";
+    }
   }
   return {};
 }

@@ -50,6 +50,18 @@ TEST(LearntText, SaysWhatWasLearntWhateverTheNamesAre) {
   for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
 }
 
+TEST(LearntText, X5_SaysThatAWorkspaceIsAWholeDirectory) {
+  Learnt learnt;
+  learnt.extends = "untrusted";
+  learnt.parent = *preset("untrusted");
+  learnt.items = {{Kind::kChange, "/p/out", {}, "/p/out/file", true}};
+  learnt.policy = compose(learnt.parent, learnt.items, Changes::kProposed);
+  EXPECT_NE(to_text(learnt).find("  \"/p/out\",  # the whole directory"), std::string::npos) << to_text(learnt);
+  // One file alone is no directory.
+  learnt.policy = compose(learnt.parent, learnt.items, Changes::kDirect);
+  EXPECT_NE(to_text(learnt).find("  \"/p/out/file\",\n"), std::string::npos) << to_text(learnt);
+}
+
 TEST(LearntText, EscapesWhatATerminalObeysOrAReaderCannotSee) {
   Learnt learnt;
   learnt.extends = "untrusted";
