@@ -95,6 +95,53 @@ bool is_of_name_service(const Denial& denial) { return denial.what == "socket" &
 
 bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
 
+// By limits of single processes the kernel refuses a call without a word to anybody but the guest.
+bool is_unseen(const Report& report, Guarantee guarantee) {
+  const auto line = std::ranges::find(report.receipt, guarantee, &ReceiptLine::guarantee);
+  return line != report.receipt.end() && line->mechanism.starts_with("RLIMIT_");
+}
+
+// What a guest may have failed of that is not in the list.
+std::string unseen_limits(const Report& report) {
+  const bool pids = is_unseen(report, Guarantee::kPids);
+  const bool memory = is_unseen(report, Guarantee::kMemory);
+  if (exit_code(report.outcome) == 0 || (!pids && !memory)) return {};
+  return fmt::format("{} not seen to be reached where no cgroup holds {}: the guest alone is told (EAGAIN, ENOMEM)\n",
+                     pids && memory ? "limits.pids and limits.memory are"
+                     : pids         ? "limits.pids is"
+                                    : "limits.memory is",
+                     pids && memory ? "them" : "it");
+}
+
+// Whoever was ended by a limit failed of that.
+bool failed_by_itself(const Report& report) {
+  const OutcomeKind kind = report.outcome.kind;
+  return (kind == OutcomeKind::kExited || kind == OutcomeKind::kSignaled) && exit_code(report.outcome) != 0;
+}
+
+// What a guest may have been denied that nobody was told of.
+std::string unwatched(const Report& report) {
+  if (!failed_by_itself(report)) return {};
+  if (report.observed == "files") {
+    return "not watched: names that are looked at by stat or readlink, or from an open directory; --observe all tells "
+           "of them\n";
+  }
+  if (report.observed == "calls") return "not watched: names that are read or looked at; --observe all tells of them\n";
+  if (report.observed == "off") return "not watched: anything but limits and network; --observe all tells of it\n";
+  return {};
+}
+
+// Both, in the fewest words.
+std::string unseen_reasons(const Report& report) {
+  if (!failed_by_itself(report)) return {};
+  std::string out;
+  if (!unwatched(report).empty()) out = "--observe all also tells of names that are only looked at";
+  if (!unseen_limits(report).empty()) {
+    out += fmt::format("{}limits are not seen to be reached without cgroups", out.empty() ? "" : ", and ");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string denial_summary(const Report& report) {
@@ -119,6 +166,11 @@ std::string denial_summary(const Report& report) {
   }
   if (news.empty()) return {};
   const Denial& first = *news.front();
+  // What it failed of was perhaps not seen: then the first that was seen is named as what it is, and no more.
+  if (const std::string unseen = unseen_reasons(report); !any_news && !unseen.empty()) {
+    return fmt::format("nothing but what most programs do without, such as {} {}; {}", printable(first.what),
+                       shown_detail(first), unseen);
+  }
   std::string out = fmt::format("{} {}", printable(first.what), shown_detail(first));
   if (!any_news) out += ", which most programs do without";
   if (!first.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first.allow));
@@ -128,39 +180,6 @@ std::string denial_summary(const Report& report) {
 }
 
 namespace {
-
-// By limits of single processes the kernel refuses a call without a word to anybody but the guest.
-bool is_unseen(const Report& report, Guarantee guarantee) {
-  const auto line = std::ranges::find(report.receipt, guarantee, &ReceiptLine::guarantee);
-  return line != report.receipt.end() && line->mechanism.starts_with("RLIMIT_");
-}
-
-// What a guest may have failed of that is not in the list.
-std::string unseen_limits(const Report& report) {
-  const bool pids = is_unseen(report, Guarantee::kPids);
-  const bool memory = is_unseen(report, Guarantee::kMemory);
-  if (exit_code(report.outcome) == 0 || (!pids && !memory)) return {};
-  return fmt::format("{} not seen to be reached where no cgroup holds {}: the guest alone is told (EAGAIN, ENOMEM)\n",
-                     pids && memory ? "limits.pids and limits.memory are"
-                     : pids         ? "limits.pids is"
-                                    : "limits.memory is",
-                     pids && memory ? "them" : "it");
-}
-
-// What a guest may have been denied that nobody was told of.
-std::string unwatched(const Report& report) {
-  // Whoever was ended by a limit failed of that.
-  const OutcomeKind kind = report.outcome.kind;
-  const bool by_itself = kind == OutcomeKind::kExited || kind == OutcomeKind::kSignaled;
-  if (!by_itself || exit_code(report.outcome) == 0) return {};
-  if (report.observed == "files") {
-    return "not watched: names that are looked at by stat or readlink, or from an open directory; --observe all tells "
-           "of them\n";
-  }
-  if (report.observed == "calls") return "not watched: names that are read or looked at; --observe all tells of them\n";
-  if (report.observed == "off") return "not watched: anything but limits and network; --observe all tells of it\n";
-  return {};
-}
 
 std::string nothing_denied(const Report& report) {
   const std::string level =

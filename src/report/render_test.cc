@@ -279,6 +279,25 @@ TEST(Denials, X4_ButAGuestMayHaveFailedOfIt) {
   EXPECT_EQ(denial_summary(report), "write /work/x");
 }
 
+TEST(Denials, X4_WhatExplainsNothingIsNotNamedAsTheReason) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.observed = "files";
+  report.denials = {{"read", "/proc/filesystems", 1, "cp"}};
+  EXPECT_EQ(denial_summary(report),
+            "nothing but what most programs do without, such as read /proc/filesystems; --observe all also tells of names "
+            "that are only looked at");
+  report.receipt = {{Guarantee::kMemory, Standing::kWeakened, "RLIMIT_AS per process", ""}};
+  EXPECT_THAT(denial_summary(report), HasSubstr("looked at, and limits are not seen to be reached without cgroups"));
+  report.observed = "all";
+  EXPECT_THAT(denial_summary(report), HasSubstr("/proc/filesystems; limits are not seen"));
+  report.receipt.clear();
+  EXPECT_EQ(denial_summary(report), "read /proc/filesystems, which most programs do without") << "all was seen";
+  report.observed = "files";
+  report.denials.push_back({"read", "/home/me/x", 1, "cp"});
+  EXPECT_EQ(denial_summary(report), "read /home/me/x; and 1 more");
+}
+
 TEST(Denials, X4_WhatNameServicesAndNodeAskForIsNoNews) {
   Report report;
   report.outcome.kind = OutcomeKind::kExited;

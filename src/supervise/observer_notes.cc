@@ -168,11 +168,13 @@ void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall
     const auto handle = guest_view::handle_of(pid, first);
     if (!handle || (own_table_ ? handle->inside : guest_view::descends_from(handle->process, init_))) return;
     target = handle->process;
-  } else if (target < -1 && !own_table_) {
-    // Without a table of its own a guest can name groups of the host. Whose it is shows by who began it.
+  } else if (target < -1) {
+    // Without a table of its own a guest can name groups of the host. Whose it is shows by who began it. With one, low
+    // numbers may have been its own, as those of processes.
     group = true;
     target = -target;
-    if (!is_foreign_group(target)) return;
+    const bool own = own_table_ ? target < filter::kOwnNumbers || reaches(pid, target) : !is_foreign_group(target);
+    if (own) return;
   } else if (target <= 0 || reaches(pid, target)) {
     return;  // groups are the cell's own
   }
