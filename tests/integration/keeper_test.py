@@ -237,6 +237,28 @@ class Garbage(KeeperCase):
         self.eventually(lambda: self.status()["lent"] == 0, "cells stayed lent to nobody")
         self.assertEqual(self.status()["pid"], pid)
 
+    def test_who_goes_elsewhere_after_it_connected_gets_nothing(self):
+        """It is looked at when it connects, too, so that the second look is quick; the second one counts."""
+        self.start_keeper()
+        program = f"""
+import ctypes, os, socket, struct, time
+end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+end.connect({os.path.join(self.place, "keeper.sock")!r})
+time.sleep(0.3)
+CONFINE
+end.send(struct.pack("<IIQ", {MAGIC}, 1, 0))
+answer, fds, _, _ = socket.recv_fds(end, 16384, 4)
+print(struct.unpack_from("<II", answer)[1], len(fds))
+"""
+        ways = {"pass": "1 2", "ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)": "3 0"}  # PR_SET_NO_NEW_PRIVS
+        if os.geteuid() == 0:
+            ways |= {"ctypes.CDLL(None).unshare(0x40000000)": "3 0", "os.chroot('/usr')": "3 0"}
+        for confine, answer in ways.items():
+            with self.subTest(confine):
+                done = subprocess.run(["/usr/bin/python3", "-c", program.replace("CONFINE", confine)], capture_output=True,
+                                      text=True, timeout=TIMEOUT, check=False)
+                self.assertEqual(done.stdout, answer + "\n", done.stderr)
+
     def test_few_descriptors_are_enough_to_refuse(self):
         command = ["sh", "-c", 'ulimit -n 127; exec "$0" keeper start', CLOCHE]
         self.assertNotEqual(subprocess.run(command, env=self.env, capture_output=True, timeout=TIMEOUT,
