@@ -66,7 +66,10 @@ constexpr std::string_view kHowToAllow =
     "of\n"
     "the key in it: read = ... in [files]. cloche learn --merge FILE -- COMMAND puts such lines into a policy.\n";
 
-std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
+std::string times(std::uint64_t count) {
+  if (count == 0) return "not seen to be tried: its command or its errors name it";
+  return count == 1 ? "once" : fmt::format("{} times", count);
+}
 
 }  // namespace
 
@@ -113,12 +116,6 @@ std::string unseen_limits(const Report& report) {
                      pids && memory ? "them" : "it");
 }
 
-// Whoever was ended by a limit failed of that.
-bool failed_by_itself(const Report& report) {
-  const OutcomeKind kind = report.outcome.kind;
-  return (kind == OutcomeKind::kExited || kind == OutcomeKind::kSignaled) && exit_code(report.outcome) != 0;
-}
-
 // What a guest may have been denied that nobody was told of.
 std::string unwatched(const Report& report) {
   if (!failed_by_itself(report)) return {};
@@ -142,6 +139,14 @@ std::string unseen_reasons(const Report& report) {
   return out;
 }
 
+// What nobody saw, but the guest named it and does not have it.
+std::string perhaps(const Denial& denial) {
+  std::string out =
+      fmt::format("perhaps {} {}, which its command or its errors name", printable(denial.what), shown_detail(denial));
+  if (!denial.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(denial.allow));
+  return out;
+}
+
 }  // namespace
 
 std::string denial_summary(const Report& report) {
@@ -150,13 +155,16 @@ std::string denial_summary(const Report& report) {
   const bool failed = exit_code(report.outcome) != 0;
   std::vector<const Denial*> news;
   std::vector<const Denial*> usual;
+  std::vector<const Denial*> named;
   bool unlisted = false;
   for (const Denial& denial : report.denials) {
     unlisted = unlisted || denial.what == "more";
     const bool said = offline && denial.what == "read" && is_of_resolver(denial.detail);
     const bool is_news = !is_usual(denial) && (failed || !is_of_name_service(denial));
-    if (denial.what != "more" && !said) (is_news ? news : usual).push_back(&denial);
+    if (denial.what == "more" || said) continue;
+    (denial.count == 0 ? named : is_news ? news : usual).push_back(&denial);
   }
+  if (news.empty() && !named.empty()) return perhaps(*named.front());
   // A guest that failed may have done so for want of what others do without.
   const bool any_news = !news.empty();
   for (const bool reads : {false, true}) {

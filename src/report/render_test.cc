@@ -284,9 +284,10 @@ TEST(Denials, X4_WhatExplainsNothingIsNotNamedAsTheReason) {
   report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
   report.observed = "files";
   report.denials = {{"read", "/proc/filesystems", 1, "cp"}};
-  EXPECT_EQ(denial_summary(report),
-            "nothing but what most programs do without, such as read /proc/filesystems; --observe all also tells of names "
-            "that are only looked at");
+  EXPECT_EQ(
+      denial_summary(report),
+      "nothing but what most programs do without, such as read /proc/filesystems; --observe all also tells of names "
+      "that are only looked at");
   report.receipt = {{Guarantee::kMemory, Standing::kWeakened, "RLIMIT_AS per process", ""}};
   EXPECT_THAT(denial_summary(report), HasSubstr("looked at, and limits are not seen to be reached without cgroups"));
   report.observed = "all";
@@ -296,6 +297,20 @@ TEST(Denials, X4_WhatExplainsNothingIsNotNamedAsTheReason) {
   report.observed = "files";
   report.denials.push_back({"read", "/home/me/x", 1, "cp"});
   EXPECT_EQ(denial_summary(report), "read /home/me/x; and 1 more");
+}
+
+TEST(Denials, X4_WhatAGuestNamedIsPerhapsTheReason) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.observed = "files";
+  report.denials = {{"read", "/proc/filesystems", 1, "cp"},
+                    {"read", "/home/me/w", 0, "", "files.read = [\"/home/me/w\"]"}};
+  EXPECT_EQ(denial_summary(report),
+            "perhaps read /home/me/w, which its command or its errors name; allowed by files.read = [\"/home/me/w\"]");
+  EXPECT_THAT(render_denials(report, {}),
+              HasSubstr("/home/me/w  not seen to be tried: its command or its errors name it"));
+  report.denials.push_back({"write", "/usr/x", 1, "cp"});
+  EXPECT_EQ(denial_summary(report), "write /usr/x; and 1 more") << "what was seen goes before";
 }
 
 TEST(Denials, X4_WhatNameServicesAndNodeAskForIsNoNews) {

@@ -32,6 +32,11 @@ int exit_code(const Outcome& outcome) {
   }
 }
 
+bool failed_by_itself(const Report& report) {
+  const OutcomeKind kind = report.outcome.kind;
+  return (kind == OutcomeKind::kExited || kind == OutcomeKind::kSignaled) && exit_code(report.outcome) != 0;
+}
+
 std::string_view to_string(Standing standing) { return kStandings.at(static_cast<std::size_t>(standing)); }
 
 std::optional<Standing> standing_from(std::string_view name) {

@@ -82,7 +82,7 @@ struct Usage {
 struct Denial {
   std::string what;    // "read", "write", "exec", "connect", "socket", "syscall", "signal", "limit"
   std::string detail;  // path, address, call or key of the policy
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;   // 0: not seen to be tried, but named by a guest that failed
   std::string program = {};  // that asked, if it is known
   std::string allow = {};    // the line of a policy that would have let it through
   std::string never = {};    // or why none does
@@ -154,5 +154,8 @@ struct Report {
   std::optional<NetworkUse> network;  // of runs with a gateway
   bool operator==(const Report&) const = default;
 };
+
+// Whoever was ended by a limit failed of that.
+bool failed_by_itself(const Report& report);
 
 }  // namespace cloche

@@ -9,6 +9,8 @@
 
 #include "observe/explain.h"
 #include "observe/host_look.h"
+#include "observe/named.h"
+#include "report/render.h"
 #include "supervise/run.h"
 
 namespace cloche {
@@ -33,6 +35,18 @@ std::string limit_of(OutcomeKind kind) {
       return "net.limits";
     default:
       return {};
+  }
+}
+
+// Below kAll not everything that is looked at is seen. Where nothing that was explains why a guest failed, what it has
+// named is asked for instead.
+void append_named(Report& report, std::string_view errors, const Plan& plan, const observe::HostLook& look) {
+  if (plan.watch >= filter::Watch::kAll || !failed_by_itself(report)) return;
+  if (!std::ranges::all_of(report.denials, is_usual)) return;
+  for (Denial& denial : observe::explain(observe::named_paths(report.argv, errors), plan, look)) {
+    const bool told = std::ranges::any_of(
+        report.denials, [&](const Denial& d) { return d.what == denial.what && d.detail == denial.detail; });
+    if (!told && denial.what != "more") report.denials.push_back(std::move(denial));
   }
 }
 
@@ -68,6 +82,7 @@ void Run::explain_denials() {
       return host->look(path, right);
     };
     append(observe::explain(observer_->sightings(), plan_, look));
+    append_named(report_, err_ring_.tail(), plan_, look);
     if (observer_->opens_refused() != 0) {
       deny_by_limit("limits.files", "open refused", observer_->opens_refused(), observer_->openers());
     } else {

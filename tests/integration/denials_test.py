@@ -320,6 +320,24 @@ attempt(read)
                     path = self.place if self.place in command else self.data
                     self.assertEqual(self.denial(report, "read", path)["allow"], f'files.read = ["{path}"]')
 
+    def test_X4_what_a_guest_that_failed_names(self):
+        line = f'files.read = ["{self.data}"]'
+        for command in (["cp", self.data, "/work/"], ["sh", "-c", f"[ -f {self.data} ]"], ["find", self.data]):
+            with self.subTest(command=command):
+                done, report = self.run_report("--", *command)
+                self.assertEqual(done.returncode, 1)
+                denial = self.denial(report, "read", self.data)
+                self.assertEqual((denial["count"], denial["allow"]), (0, line))
+                self.assertIn(f"denied: perhaps read {self.data}".encode(), done.stderr)
+                # Seen is seen, and then it is no guess.
+                _, report = self.run_report("--observe", "all", "--", *command)
+                self.assertNotEqual(self.denial(report, "read", self.data)["count"], 0)
+        for command in (["cp", self.data, "/work/"], ["sh", "-c", f"[ -f {self.data} ]; exit 1"]):
+            _, report = self.run_report("--read", self.data, "--", *command)
+            self.assertNotIn(("read", self.data), self.told(report, "read"), command)
+        _, report = self.run_report("--", "sh", "-c", f"[ -f {self.data} ]; exit 0")
+        self.assertNotIn(("read", self.data), self.told(report, "read"), "a guest that succeeded")
+
     def test_X4_why_says_what_was_not_watched(self):
         report = self.path("failed.json")
         self.cloche("run", "--report", report, "--", "sh", "-c", f"[ -f {self.data} ]")

@@ -1,0 +1,52 @@
+#include "observe/named.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cloche::observe {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> names(const std::vector<std::string>& argv, std::string_view errors) {
+  std::vector<std::string> out;
+  for (const Sighting& seen : named_paths(argv, errors)) {
+    EXPECT_EQ(seen.count, 0u);
+    out.push_back(seen.what);
+  }
+  return out;
+}
+
+TEST(Named, X4_WhatProgramsSayOfTheirFailure) {
+  EXPECT_THAT(names({}, "cp: cannot stat '/home/me/words.txt': No such file or directory\n"),
+              ElementsAre("/home/me/words.txt"));
+  EXPECT_THAT(names({}, "tar: /home/me/c: Cannot stat: No such file or directory\n"), ElementsAre("/home/me/c"));
+  EXPECT_THAT(names({}, "find: \xe2\x80\x98/home/me/c\xe2\x80\x99: No such file\n"), ElementsAre("/home/me/c"));
+  EXPECT_THAT(names({}, "Error: Cannot find module '/home/me/js/main.js'\n    at x (node:internal/a/b:1:2)"),
+              ElementsAre("/home/me/js/main.js"));
+  EXPECT_THAT(names({}, "/home/me/x.py:3: it needs /opt/y."), ElementsAre("/home/me/x.py", "/opt/y"));
+  EXPECT_THAT(names({}, "make: *** [Makefile:3: all] Error 1; see https://example.org/a/b"), IsEmpty());
+}
+
+TEST(Named, X4_NamesInOtherScriptsAreWhole) {
+  EXPECT_THAT(names({"x", "/home/m\xc3\xa4/\xe6\x96\x87"}, ""), ElementsAre("/home/m\xc3\xa4/\xe6\x96\x87"));
+}
+
+TEST(Named, X4_WhatTheCommandNames) {
+  EXPECT_THAT(names({"/usr/bin/cp", "/home/me/a", "rel/b", "--to=/srv/c/../d"}, ""),
+              ElementsAre("/srv/d", "/home/me/a"));
+  EXPECT_THAT(names({"sh", "-c", "[ -f /home/me/F ] && cat </etc/x"}, ""), ElementsAre("/etc/x", "/home/me/F"));
+  EXPECT_THAT(names({"x", "/a", "/a/", "/"}, "/a"), ElementsAre("/a"));
+}
+
+TEST(Named, X4_IsBounded) {
+  std::string flood;
+  for (int i = 0; i < 100'000; ++i) flood += "/n" + std::to_string(i) + " ";
+  EXPECT_EQ(named_paths({}, flood).size(), kMostNamed);
+  EXPECT_EQ(named_paths({}, flood).back().what, "/n99999");
+  EXPECT_THAT(names({"x", std::string(100'000, '/'), "/" + std::string(5000, 'a')}, ""), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cloche::observe
