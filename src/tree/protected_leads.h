@@ -3,6 +3,9 @@
 //
 // Looked for are links and settings in the directories on the way to a change, those above the tree among them: a .git
 // that concerns a file lies above it. A link elsewhere would be found by reading the whole tree alone.
+//
+// How much is read is bounded. Where that ends the looking, or something cannot be read, everything is protected: what
+// was not looked at may lead anywhere.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,7 +41,9 @@ class Leads {
     std::string_view reason;
   };
   using Names = std::span<const std::string_view>;
+  enum class Budget { kLeft, kUsedUp };
 
+  std::optional<std::string> why_target(std::string_view path, FileKind kind) const;
   void look_in(const std::string& folder);
   void look_in_git(const std::string& folder);
   void look_in_repository(const std::string& repository, const std::string& worktree);
@@ -46,6 +52,10 @@ class Leads {
   void scan(const std::string& folder, std::string_view reason);
   std::string resolve(const std::string& folder, std::string_view path);
   void add(const std::string& path, Target target);
+  std::string text_of(const std::string& path);
+  Budget take_file();
+  Budget take_entry();
+  void protect_everything(std::string_view reason);
 
   int root_;
   std::string place_;
@@ -54,6 +64,8 @@ class Leads {
   std::set<std::string> above_targets_;                                 // the directories above them
   std::map<std::pair<std::size_t, std::string>, std::size_t> numbers_;  // directories that were looked at; 0: none
   std::size_t directories_ = 1;
+  std::set<std::string> scanned_;                                              // protected directories
+  std::set<std::tuple<std::string, std::string, std::string, int>> included_;  // settings, and from where
   std::size_t entries_left_;
   std::size_t files_left_;
 };
