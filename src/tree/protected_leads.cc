@@ -152,21 +152,16 @@ Leads::Leads(int root, std::string place)
 void Leads::look_along(std::string_view path) {
   // Nothing more can come of it.
   if (everything_) return;
-  std::size_t directory = 1;
-  for (std::size_t begin = 0, slash = 0; (slash = path.find('/', begin)) != std::string_view::npos; begin = slash + 1) {
-    const auto [found, fresh] =
-        numbers_.try_emplace({directory, std::string(path.substr(begin, slash - begin))}, std::size_t{0});
-    if (fresh) {
-      const std::string folder(path.substr(0, slash));
-      if (open_beneath(root_, folder, O_PATH | O_DIRECTORY, Mounts::kCross)) {
-        found->second = ++directories_;
-        look_in(join(place_, folder));
-      }
-    }
+  walk_.to(path, [this](std::span<const std::size_t> way, std::string_view folder, std::string_view name) {
     // What is not there has nothing in it.
-    if (found->second == 0) return;
-    directory = found->second;
-  }
+    if (way.back() == 0) return std::size_t{0};
+    const auto [found, fresh] = numbers_.try_emplace({way.back(), std::string(name)}, std::size_t{0});
+    if (fresh && open_beneath(root_, std::string(folder), O_PATH | O_DIRECTORY, Mounts::kCross)) {
+      found->second = ++directories_;
+      look_in(join(place_, folder));
+    }
+    return found->second;
+  });
 }
 
 std::optional<std::string> Leads::why(std::string_view path, FileKind kind) const {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tree/change.h"
+#include "tree/path_walk.h"
 #include "tree/protected_rules.h"
 
 namespace cloche::tree {
@@ -64,6 +65,7 @@ class Leads {
   std::set<std::string> above_targets_;                                 // the directories above them
   std::map<std::pair<std::size_t, std::string>, std::size_t> numbers_;  // directories that were looked at; 0: none
   std::size_t directories_ = 1;
+  PathWalk<std::size_t> walk_ = PathWalk<std::size_t>(1);                      // with their numbers
   std::set<std::string> scanned_;                                              // protected directories
   std::set<std::tuple<std::string, std::string, std::string, int>> included_;  // settings, and from where
   std::size_t entries_left_;

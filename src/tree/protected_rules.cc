@@ -1,5 +1,8 @@
 #include "tree/protected_rules.h"
 
+#include <unordered_map>
+#include <vector>
+
 namespace cloche::tree {
 namespace {
 
@@ -212,8 +215,24 @@ constexpr ProtectedRule kRules[] = {
     {{".xsessionrc"}, Reach::kItself, kLogin},
 };
 
+using Index = std::unordered_map<std::string_view, std::vector<RuleStep>>;
+
+Index all_names() {
+  Index index;
+  for (std::size_t rule = 0; rule < std::size(kRules); ++rule) {
+    for (std::size_t i = 0; i < kRules[rule].length(); ++i) index[kRules[rule].names.at(i)].push_back({rule, i});
+  }
+  return index;
+}
+
 }  // namespace
 
 std::span<const ProtectedRule> protected_rules() { return kRules; }
+
+std::span<const RuleStep> rules_with(std::string_view name) {
+  static const Index kIndex = all_names();
+  const auto found = kIndex.find(name);
+  return found == kIndex.end() ? std::span<const RuleStep>() : found->second;
+}
 
 }  // namespace cloche::tree

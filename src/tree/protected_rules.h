@@ -30,4 +30,13 @@ struct ProtectedRule {
 // What is below a .git is not among them: it has rules of its own.
 std::span<const ProtectedRule> protected_rules();
 
+// A name of a rule.
+struct RuleStep {
+  std::size_t rule;      // its index
+  std::size_t position;  // of the name in it
+};
+
+// All that have this plain name: there are too many rules to compare each of them with each name of a million paths.
+std::span<const RuleStep> rules_with(std::string_view name);
+
 }  // namespace cloche::tree
