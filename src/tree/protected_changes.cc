@@ -17,6 +17,7 @@
 #include "tree/path_walk.h"
 #include "tree/place.h"
 #include "tree/protected_leads.h"
+#include "tree/protected_rules.h"
 
 namespace cloche::tree {
 namespace {
@@ -56,6 +57,9 @@ constexpr GitName kGitNames[] = {
     {"config", "config", 0, Extent::kItself, kNamesCommands},
     {"config.worktree", "config.worktree", 0, Extent::kItself, kNamesCommands},
     {"hooks", "hooks", 0, Extent::kBelow, "git runs it"},
+    {"rebase-merge", "rebase-merge", 0, Extent::kBelow, kSequencer},
+    {"rebase-apply", "rebase-apply", 0, Extent::kBelow, kSequencer},
+    {"sequencer", "sequencer", 0, Extent::kBelow, kSequencer},
 };
 
 const GitName* git_name(std::string_view plain) {

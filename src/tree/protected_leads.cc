@@ -9,13 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 
 #include "base/fd.h"
 #include "tree/file_names.h"
 #include "tree/git_settings.h"
+#include "tree/home_of.h"
 #include "tree/place.h"
 
 namespace cloche::tree {
@@ -34,6 +34,7 @@ constexpr std::string_view kTooManyFiles =
     "there are more repositories than can be looked at; git may run it for one of the others";
 constexpr std::string_view kTooManyEntries =
     "protected directories have more entries than can be looked at; one of the others may lead to it";
+constexpr std::string_view kNoHome = "git's settings name a place in the home of an unknown user; git may run it";
 constexpr std::string_view kUnread = "a file of git's settings cannot be read as a whole; git may run it";
 
 std::string join(const std::string& folder, std::string_view name) {
@@ -104,13 +105,11 @@ std::string first_line(const std::string& text) {
   return line;
 }
 
-// As git expands it.
-std::string expanded(std::string value) {
+// As git expands it; nothing where that is not known.
+std::optional<std::string> expanded(std::string_view value) {
   constexpr std::string_view kOptional = ":(optional)";
-  if (value.starts_with(kOptional)) value.erase(0, kOptional.size());
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
-  if (value.starts_with("~/") && home != nullptr) value.replace(0, 1, home);
-  return value;
+  if (value.starts_with(kOptional)) value.remove_prefix(kOptional.size());
+  return with_home(value);
 }
 
 // The first names of all rules, each once.
@@ -239,14 +238,31 @@ void Leads::read_settings(const std::string& folder, std::string_view file, cons
       slash == std::string_view::npos ? folder : resolve(folder, file.substr(0, std::max<std::size_t>(slash, 1)));
   if (depth > 0 && !included_.emplace(path, home, worktree, depth).second) return;
   for (const GitPath& found : git_paths(text_of(path))) {
-    const std::string value = expanded(found.value);
-    if (found.kind == GitPath::Kind::kInclude) {
-      read_settings(home, value, worktree, depth + 1);
-      continue;
+    if (found.kind == GitPath::Kind::kCommand) {
+      add_command(found.value, folder, worktree);
+    } else if (const std::optional<std::string> value = expanded(found.value); !value) {
+      protect_everything(kNoHome);
+    } else if (found.kind == GitPath::Kind::kInclude) {
+      read_settings(home, *value, worktree, depth + 1);
+    } else {
+      const std::string hooks = resolve(worktree, *value);
+      add(hooks, {Reach::kBelow, kRun});
+      scan(hooks, kRun);
     }
-    const std::string hooks = resolve(worktree, value);
-    add(hooks, {Reach::kBelow, kRun});
-    scan(hooks, kRun);
+  }
+}
+
+// Every file that a command may mean: which of its words is the program, only a shell knows.
+void Leads::add_command(std::string_view command, const std::string& repository, const std::string& worktree) {
+  for (const std::string& word : paths_in_command(command)) {
+    if (take_entry() == Budget::kUsedUp) return;
+    const std::optional<std::string> path = with_home(word);
+    if (!path) return protect_everything(kNoHome);
+    for (const std::string& folder : {worktree, repository}) {
+      const std::string program = resolve(folder, *path);
+      // The tree, or a directory around it, is no program.
+      if (!path_in(program, place_)) add(program, {Reach::kItself, kRun});
+    }
   }
 }
 

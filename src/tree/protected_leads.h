@@ -1,5 +1,5 @@
 // Where protected names of the host lead to. A link of the host at .git/hooks, or its core.hooksPath, makes programs
-// obey files of any other name, and so these are protected as well.
+// obey files of any other name, and so these are protected as well. So are the programs that its settings name.
 //
 // Looked for are links and settings in the directories on the way to a change, those above the tree among them: a .git
 // that concerns a file lies above it. A link elsewhere would be found by reading the whole tree alone.
@@ -49,6 +49,7 @@ class Leads {
   void look_in_git(const std::string& folder);
   void look_in_repository(const std::string& repository, const std::string& worktree);
   void read_settings(const std::string& folder, std::string_view file, const std::string& worktree, int depth);
+  void add_command(std::string_view command, const std::string& repository, const std::string& worktree);
   std::string follow(const std::string& folder, Names names, Reach reach, std::string_view reason);
   void scan(const std::string& folder, std::string_view reason);
   std::string resolve(const std::string& folder, std::string_view path);

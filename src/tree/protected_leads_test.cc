@@ -108,6 +108,49 @@ TEST(ProtectedLeads, R4_WhatGitsSettingsNameIsProtected) {
   EXPECT_EQ(protected_of(host.open("tools").get(), {"hooks/pre-commit", "x"}), Paths{"hooks/pre-commit"});
 }
 
+TEST(ProtectedLeads, R4_ProgramsThatGitsSettingsNameAreProtected) {
+  const Host host;
+  host.text(".git/config",
+            "[core]\nfsmonitor = tools/watch\npager = less\n[diff \"x\"]\ntextconv = python3 conv.py\n"
+            "[filter \"y\"]\nclean = '" +
+                host.path("with blank/clean") +
+                "' %f\n[alias]\na = !cd .. && ./lib/a.sh\n"
+                "b = log other/x\n[include]\npath = ../more/cfg\n[user]\nname = tools/me\n");
+  host.text("more/cfg", "[merge \"z\"]\ndriver = link/merge %A\n");
+  host.make("real");
+  host.link("link", "real");
+  EXPECT_EQ(protected_of(host.fd(), {"tools/watch", "tools/other", "tools/me", "less", "conv.py", "with blank/clean",
+                                     "lib/a.sh", "other/x", "real/merge", "real/x"}),
+            (Paths{"tools/watch", "conv.py", "with blank/clean", "lib/a.sh", "real/merge"}));
+  EXPECT_EQ(protected_of(host.fd(), {"tools", "link", "lib", "x"}, FileKind::kSymlink),
+            (Paths{"tools", "link", "lib"}));
+  // Of a nested repository, and of a tree that is a part of one.
+  host.text("nested/.git/config", "[gpg]\nprogram = ./sign\n");
+  EXPECT_EQ(protected_of(host.fd(), {"nested/sign", "nested/x"}), Paths{"nested/sign"});
+  host.make("tools");
+  EXPECT_EQ(protected_of(host.open("tools").get(), {"watch", "x"}), Paths{"watch"});
+}
+
+TEST(ProtectedLeads, R4_AHomeThatIsNotKnownProtectsEverything) {
+  const Host host;
+  host.text(".git/config", "[core]\nhooksPath = ~root/hooks\n[alias]\nx = !~root/x\n");
+  EXPECT_EQ(protected_of(host.fd(), {"x", "~root/hooks/x"}), Paths{});
+  for (const char* setting :
+       {"[core]\nhooksPath = ~nobody-has-this-name/x\n", "[include]\npath = ~nobody-has-this-name\n",
+        "[core]\npager = ~nobody-has-this-name/x\n"}) {
+    host.text(".git/config", setting);
+    EXPECT_EQ(protected_of(host.fd(), {"x"}), Paths{"x"}) << setting;
+  }
+}
+
+TEST(ProtectedLeads, R4_CommandsOfMoreWordsThanAreLookedAtProtectEverything) {
+  const Host host;
+  std::string words = "[alias]\nx = !";
+  for (int i = 0; i < 65'536; ++i) words += "a/" + std::to_string(i) + " ";
+  host.text(".git/config", words + "\n");
+  EXPECT_EQ(protected_of(host.fd(), {"x"}), Paths{"x"});
+}
+
 TEST(ProtectedLeads, R4_AWorktreeHasItsSettingsElsewhere) {
   const Host host;
   host.text("main/config", "[core]\nhooksPath = .hooks\n");

@@ -27,6 +27,7 @@ NamesAbove enter(const NamesAbove& above, std::string name) {
     if (below && match(step, above) == Match::kWhole) inside.rule = std::min(inside.rule, step.rule);
   }
   inside.in_hooks = above.in_hooks || (above.in_git && name == "hooks");
+  inside.in_sequencer = above.in_sequencer || (above.in_git && is_git_sequencer(name));
   inside.in_git = above.in_git || name == ".git";
   inside.last = {std::move(name), above.last[0]};
   return inside;
@@ -39,6 +40,7 @@ std::optional<std::string> why_git(const NamesAbove& above, std::string_view nam
     return "it tells git which repository, and so whose hooks and settings, to use";
   }
   if (above.in_hooks || name == "hooks") return "git runs it";
+  if (above.in_sequencer || is_git_sequencer(name)) return std::string(kSequencer);
   if (name == "config" || name == "config.worktree") return "git runs commands that it names";
   if (name == "gitdir" || name == "commondir" || (kind == FileKind::kSymlink && name != "head")) {
     return "it leads git to other hooks and settings";

@@ -29,7 +29,8 @@ struct NamesAbove {
   std::array<std::string, 2> last = {};  // the nearest one first: a rule has three names at most
   std::size_t rule = kNoRule;            // the first one that protects everything below
   bool in_git = false;
-  bool in_hooks = false;  // below a .git
+  bool in_hooks = false;      // below a .git
+  bool in_sequencer = false;  // below a .git
 };
 
 // Judges many paths of one tree, quickest when they come sorted.

@@ -104,6 +104,15 @@ TEST(ProtectedNames, R4_WhatToolsObeyInADirectoryThatIsEnteredIsProtected) {
                            "mise.toml",
                            ".Rprofile",
                            ".irbrc",
+                           ".ghci",
+                           ".iex.exs",
+                           ".ocamlinit",
+                           ".octaverc",
+                           ".rdbgrc",
+                           ".perldb",
+                           ".tool-versions",
+                           "rust-toolchain",
+                           "rust-toolchain.toml",
                            ".yarnrc.yml",
                            ".cargo/config.toml",
                            ".tmux.conf",
@@ -120,6 +129,19 @@ TEST(ProtectedNames, R4_WhatToolsObeyInADirectoryThatIsEnteredIsProtected) {
   }
   for (const char* path : {".claude/worktrees/x/main.cc", ".cursor/worktrees/x/main.cc", ".docker/Dockerfile",
                            ".cargo/registry/x", "mcp.json", ".local/share/x", "cargo/config.toml"}) {
+    EXPECT_FALSE(is_protected(path)) << path;
+  }
+}
+
+TEST(ProtectedNames, R4_WhatGitHasStillToDoIsProtected) {
+  for (const char* path :
+       {".git/rebase-merge/git-rebase-todo", ".git/rebase-merge", ".git/rebase-apply/x", ".git/sequencer/todo",
+        ".git/worktrees/w/rebase-merge/git-rebase-todo", ".git/modules/m/Rebase-Merge./done"}) {
+    EXPECT_EQ(why_protected(path, FileKind::kRegular), kSequencer) << path;
+    EXPECT_TRUE(is_protected("deep/" + std::string(path), FileKind::kDirectory)) << path;
+  }
+  EXPECT_TRUE(why_protected("git-rebase-todo", FileKind::kRegular, above_of("/p/.git/rebase-merge")));
+  for (const char* path : {"rebase-merge/git-rebase-todo", "sequencer/x", ".git/rebase-merge.txt"}) {
     EXPECT_FALSE(is_protected(path)) << path;
   }
 }
@@ -229,6 +251,7 @@ std::optional<std::string> git_plainly(const std::vector<std::string>& names, Fi
   }
   const std::string& last = names.back();
   if (std::find(git + 1, names.end(), "hooks") != names.end()) return "git runs it";
+  if (std::find_if(git + 1, names.end(), is_git_sequencer) != names.end()) return std::string(kSequencer);
   if (last == "config" || last == "config.worktree") return "git runs commands that it names";
   const bool leads = last == "gitdir" || last == "commondir" || (kind == FileKind::kSymlink && last != "head");
   return leads ? std::optional<std::string>("it leads git to other hooks and settings") : std::nullopt;
@@ -259,8 +282,9 @@ std::vector<std::string> hostile_spellings(std::string name) {
 TEST(ProtectedNames, R4_TheIndexFindsWhatComparingAllRulesFinds) {
   std::set<std::string> paths{"", "a", "a/b", ".config", ".config/x/systemd/user", ".config/.config/systemd/user/x"};
   for (const char* git : {".git", "a/.git", "GIT~1", ".git.", ".git/.git", ".git/modules/m", "hooks", ".git/hooks"}) {
-    for (const char* name : {"", "/config", "/Config.worktree", "/hooks", "/hooks/x", "/a/hooks.", "/HEAD", "/gitdir",
-                             "/commondir", "/x", "/.vscode/tasks.json", "/.ssh"}) {
+    for (const char* name :
+         {"", "/config", "/Config.worktree", "/hooks", "/hooks/x", "/sequencer/hooks", "/a/rebase-merge/x",
+          "/REBASE-apply", "/a/hooks.", "/HEAD", "/gitdir", "/commondir", "/x", "/.vscode/tasks.json", "/.ssh"}) {
       paths.insert(std::string(git) + name);
     }
   }

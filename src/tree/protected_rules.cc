@@ -22,6 +22,8 @@ constexpr std::string_view kDebugger = "debuggers run it when they start in the 
 constexpr std::string_view kConsole = "consoles of its language run it when they start in the directory";
 constexpr std::string_view kCargo =
     "cargo, which editors start when they open the directory, runs programs that it names";
+constexpr std::string_view kToolchain =
+    "cargo, which editors start when they open the directory, runs the compiler that it names";
 constexpr std::string_view kAgent = "coding agents run commands that it names";
 constexpr std::string_view kSudo = "it says who may become root";
 constexpr std::string_view kTerminal = "terminals run commands that it names";
@@ -87,6 +89,15 @@ constexpr ProtectedRule kRules[] = {
     {{".lldbinit"}, Reach::kItself, kDebugger},
     {{".pdbrc"}, Reach::kItself, kDebugger},
     {{".config", "gdb"}, Reach::kBelow, kDebugger},
+    {{".byebugrc"}, Reach::kItself, kDebugger},
+    {{".rdbgrc"}, Reach::kItself, kDebugger},
+    {{".perldb"}, Reach::kItself, kDebugger},
+    {{".jdbrc"}, Reach::kItself, kDebugger},
+    {{".phpdbginit"}, Reach::kItself, kDebugger},
+    {{".ghci"}, Reach::kItself, kConsole},
+    {{".iex.exs"}, Reach::kItself, kConsole},
+    {{".ocamlinit"}, Reach::kItself, kConsole},
+    {{".octaverc"}, Reach::kItself, kConsole},
     {{".irbrc"}, Reach::kItself, kConsole},
     {{".pryrc"}, Reach::kItself, kConsole},
     {{".rprofile"}, Reach::kItself, kConsole},
@@ -111,6 +122,9 @@ constexpr ProtectedRule kRules[] = {
     {{".cargo", "config"}, Reach::kItself, kCargo},
     {{".cargo", "config.toml"}, Reach::kItself, kCargo},
     {{".cargo", "bin"}, Reach::kBelow, kShell},
+    {{"rust-toolchain"}, Reach::kItself, kToolchain},
+    {{"rust-toolchain.toml"}, Reach::kItself, kToolchain},
+    {{".tool-versions"}, Reach::kItself, "asdf and mise run programs that it names"},
     {{".mvn"}, Reach::kBelow, "Maven runs what it names"},
     {{".vscode", "tasks.json"}, Reach::kItself, kEditor},
     {{".vscode", "settings.json"}, Reach::kItself, kEditor},
@@ -150,6 +164,7 @@ constexpr ProtectedRule kRules[] = {
     {{".emacs.d"}, Reach::kBelow, kEditor},
     {{".dir-locals.el"}, Reach::kItself, kEditor},
     {{".dir-locals-2.el"}, Reach::kItself, kEditor},
+    {{".ycm_extra_conf.py"}, Reach::kItself, kEditor},
     {{".spacemacs"}, Reach::kItself, kEditor},
     {{".mcp.json"}, Reach::kItself, kAgent},
     {{".claude.json"}, Reach::kItself, kAgent},
