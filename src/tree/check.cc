@@ -11,6 +11,7 @@
 
 #include "tree/inspect.h"
 #include "tree/path_rules.h"
+#include "tree/path_walk.h"
 #include "tree/protected_changes.h"
 
 namespace cloche::tree {
@@ -118,31 +119,72 @@ class Checker {
 
   // Every directory above: those that the proposal changes by what they shall be, the others by what they are.
   Result<Parents> check_parents(const Change& change) {
-    Parents result = Parents::kReal;
-    for (std::size_t slash = change.path.find('/'); slash != std::string::npos;
-         slash = change.path.find('/', slash + 1)) {
-      const std::string parent = change.path.substr(0, slash);
-      const auto named = by_path_.find(parent);
-      if (named != by_path_.end() && change.after && !is_directory(named->second->after)) {
-        return wrong(change.path, printable(parent) + " shall be no directory, and so there is no place for it");
-      }
-      std::optional<FileKind> now;
-      if (result == Parents::kReal) {
-        CLOCHE_TRY_ASSIGN(now, kind_now(parent));
-      }
-      if (now == FileKind::kDirectory) continue;
-      if (now && named == by_path_.end()) {
-        conflict({change.path,
-                  ConflictKind::kParentNotFolder,
-                  change.before,
-                  {},
-                  printable(parent) + " is " + std::string(to_string(*now)) + " and not a directory"});
-        return Parents::kBlocked;
-      }
-      result = Parents::kMissing;
-      if (named == by_path_.end() && change.after) need_parent(parent);
+    Status looked;
+    const std::span<Parent> way =
+        parents_.to(change.path, [&](std::span<const Parent> above, std::string_view path, std::string_view) {
+          Result<Parent> parent = look_at_parent(above.back(), std::string(path));
+          if (!parent && looked) looked = std::unexpected(std::move(parent).error());
+          return parent ? *std::move(parent) : above.back();
+        });
+    CLOCHE_TRY(looked);
+    const Parent& last = way.back();
+    const auto parent = [&](std::size_t size) { return printable(std::string_view(change.path).substr(0, size)); };
+    if (change.after && last.no_place && (!last.blocked || *last.no_place <= last.blocked->size)) {
+      return wrong(change.path, parent(*last.no_place) + " shall be no directory, and so there is no place for it");
     }
-    return result;
+    if (last.blocked) {
+      conflict(
+          {change.path,
+           ConflictKind::kParentNotFolder,
+           change.before,
+           {},
+           parent(last.blocked->size) + " is " + std::string(to_string(last.blocked->kind)) + " and not a directory"});
+      return Parents::kBlocked;
+    }
+    if (change.after) need_parents(way, change.path);
+    return last.missing ? Parents::kMissing : Parents::kReal;
+  }
+
+  // What is known of a directory above a change and of those above it; sizes are of its path or theirs.
+  struct Parent {
+    struct Blocked {
+      std::size_t size;
+      FileKind kind;
+    };
+    std::size_t size = 0;
+    bool missing = false;
+    bool needed = false;                  // missing, and nobody names it
+    std::optional<std::size_t> no_place;  // the first that shall be no directory
+    std::optional<Blocked> blocked;       // the first that is none, and nobody changes that
+  };
+
+  Result<Parent> look_at_parent(const Parent& above, const std::string& path) {
+    Parent parent = above;
+    parent.size = path.size();
+    parent.needed = false;
+    if (parent.blocked) return parent;
+    const auto named = by_path_.find(path);
+    const bool is_named = named != by_path_.end();
+    if (is_named && !parent.no_place && !is_directory(named->second->after)) parent.no_place = path.size();
+    std::optional<FileKind> now;
+    if (!parent.missing) {
+      CLOCHE_TRY_ASSIGN(now, kind_now(path));
+    }
+    if (now == FileKind::kDirectory) return parent;
+    if (now && !is_named) {
+      parent.blocked = Parent::Blocked{path.size(), *now};
+      return parent;
+    }
+    parent.missing = true;
+    parent.needed = !is_named;
+    return parent;
+  }
+
+  void need_parents(std::span<Parent> way, const std::string& path) {
+    for (Parent& parent : way) {
+      if (parent.needed) need_parent(path.substr(0, parent.size));
+      parent.needed = false;  // from now on
+    }
   }
 
   struct Above {
@@ -234,6 +276,7 @@ class Checker {
   std::map<std::string, const Change*> by_path_;
   std::map<const Change*, std::string> protected_;     // with the reason
   std::map<std::string, std::optional<Above>> above_;  // parents, now; nothing: not there
+  PathWalk<Parent> parents_ = PathWalk<Parent>(Parent{});
   std::map<std::string, Task> tasks_;
   Checked checked_;
 };

@@ -63,9 +63,16 @@ std::string once_plainer(std::string_view name) {
   return plain == "git~1" ? ".git" : plain;
 }
 
+// Nearly all names are: the others are worth the trouble below.
+bool is_plain(std::string_view name) {
+  const auto stays = [](char c) { return static_cast<unsigned char>(c) < 0x80 && c != ':' && (c < 'A' || c > 'Z'); };
+  return !name.ends_with('.') && !name.ends_with(' ') && std::ranges::all_of(name, stays) && name != "git~1";
+}
+
 }  // namespace
 
 std::string plain_name(std::string_view name) {
+  if (is_plain(name)) return std::string(name);
   // Bytes around what was left out may make a code point of their own.
   std::string plain = once_plainer(name);
   for (std::string again; (again = once_plainer(plain)) != plain;) plain = std::move(again);

@@ -6,6 +6,66 @@
 namespace cloche::tree {
 namespace {
 
+struct Key {
+  std::string_view section;
+  std::string_view name;  // empty: each of the section
+};
+constexpr Key kCommands[] = {
+    {"core", "fsmonitor"},
+    {"core", "pager"},
+    {"core", "editor"},
+    {"core", "sshcommand"},
+    {"core", "askpass"},
+    {"core", "gitproxy"},
+    {"core", "alternaterefscommand"},
+    {"sequence", "editor"},
+    {"pager", ""},
+    {"interactive", "difffilter"},
+    {"diff", "external"},
+    {"diff", "command"},
+    {"diff", "textconv"},
+    {"difftool", "cmd"},
+    {"difftool", "path"},
+    {"merge", "driver"},
+    {"mergetool", "cmd"},
+    {"mergetool", "path"},
+    {"filter", "clean"},
+    {"filter", "smudge"},
+    {"filter", "process"},
+    {"credential", "helper"},
+    {"gpg", "program"},
+    {"gpg", "defaultkeycommand"},
+    {"hook", "command"},
+    {"uploadpack", "packobjectshook"},
+    {"remote", "uploadpack"},
+    {"remote", "receivepack"},
+    {"gc", "recentobjectshook"},
+    {"tar", "command"},
+    {"trailer", "cmd"},
+    {"trailer", "command"},
+    {"sendemail", "smtpserver"},
+    {"sendemail", "sendmailcmd"},
+    {"sendemail", "tocmd"},
+    {"sendemail", "cccmd"},
+    {"sendemail", "headercmd"},
+    {"imap", "tunnel"},
+    {"browser", "cmd"},
+    {"browser", "path"},
+    {"man", "cmd"},
+    {"man", "path"},
+    {"guitool", "cmd"},
+    {"lfs", "path"},
+    {"lfs", "clean"},
+    {"lfs", "smudge"},
+};
+
+bool is_command(std::string_view section, std::string_view name, std::string_view value) {
+  // Without the mark these name a command of git's own.
+  if (section == "alias" || (section == "submodule" && name == "update")) return value.starts_with('!');
+  return std::ranges::any_of(
+      kCommands, [&](const Key& key) { return key.section == section && (key.name.empty() || key.name == name); });
+}
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
@@ -69,6 +129,7 @@ class Reader {
     text_.remove_prefix(1);
     std::string value = read_value();
     if (value.empty()) return;
+    if (is_command(section_, key, value)) found_.push_back({GitPath::Kind::kCommand, value});
     if (section_ == "core" && key == "hookspath") found_.push_back({GitPath::Kind::kHooks, std::move(value)});
     const bool includes = section_ == "include" || section_ == "includeif";
     if (includes && key == "path") found_.push_back({GitPath::Kind::kInclude, std::move(value)});
@@ -115,8 +176,93 @@ class Reader {
   std::vector<GitPath> found_;
 };
 
+bool may_be_path(std::string_view word) {
+  if (word.starts_with('-') || word.find_first_not_of("./") == std::string_view::npos) return false;
+  return word.find_first_of("./") != std::string_view::npos;
+}
+
+// The words of a command: with quotes as a shell has them, or with everything that is special to it in between words.
+class Words {
+ public:
+  explicit Words(std::set<std::string>& found) : found_(found) {}
+
+  void read_quoted(std::string_view command) {
+    char quote = '\0';
+    for (std::size_t i = 0; i < command.size(); ++i) {
+      const char c = command[i];
+      if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
+        word_ += command[++i];
+      } else if (quote == '\0' ? c == '"' || c == '\'' : c == quote) {
+        quote = quote == '\0' ? c : '\0';
+      } else if (quote == '\0' && kBetween.contains(c)) {
+        end_word();
+      } else {
+        word_ += c;
+      }
+    }
+    end_word();
+  }
+
+  void read_all(std::string_view command) {
+    for (std::size_t i = 0; i < command.size(); ++i) {
+      const char c = command[i];
+      if (!kBetween.contains(c) && !kSpecial.contains(c)) {
+        word_ += c;
+        continue;
+      }
+      end_word();
+      after_expansion_ = c == ')' || c == '}' || c == '`';
+      if (c == '$') i = skip_variable(command, i);
+    }
+    end_word();
+  }
+
+ private:
+  static constexpr std::string_view kBetween = " \t\r\n;|&()<>=`,";
+  static constexpr std::string_view kSpecial = "\"'\\${}!";
+
+  // To the last byte of its name.
+  std::size_t skip_variable(std::string_view command, std::size_t at) {
+    constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    constexpr std::string_view kHome = "${HOME}";
+    if (command.substr(at).starts_with(kHome)) {
+      word_ = "~";
+      return at + kHome.size() - 1;
+    }
+    const std::size_t end = std::min(command.find_first_not_of(kName, at + 1), command.size());
+    if (command.substr(at + 1, end - at - 1) == "HOME") {
+      word_ = "~";
+    } else {
+      after_expansion_ = end > at + 1;
+    }
+    return end - 1;
+  }
+
+  void end_word() {
+    if (after_expansion_ && word_.starts_with('/')) word_.erase(0, word_.find_first_not_of('/'));
+    if (may_be_path(word_)) found_.insert(word_);
+    word_.clear();
+    after_expansion_ = false;
+  }
+
+  std::set<std::string>& found_;
+  std::string word_ = {};
+  bool after_expansion_ = false;
+};
+
 }  // namespace
 
 std::vector<GitPath> git_paths(std::string_view text) { return Reader(text).read(); }
+
+std::set<std::string> paths_in_command(std::string_view command) {
+  if (command.starts_with('!')) command.remove_prefix(1);
+  std::set<std::string> found;
+  // Some are the name of a program and nothing else.
+  if (may_be_path(command)) found.emplace(command);
+  Words words(found);
+  words.read_quoted(command);
+  words.read_all(command);
+  return found;
+}
 
 }  // namespace cloche::tree

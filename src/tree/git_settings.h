@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +13,18 @@ struct GitPath {
   enum class Kind : std::uint8_t {
     kHooks,    // core.hooksPath
     kInclude,  // include.path and includeIf.*.path, whatever the condition is
+    kCommand,  // what git or one of its programs runs: core.fsmonitor, diff.*.textconv, filter.*.clean, alias.* = !...
   } kind;
   std::string value;
 
   bool operator==(const GitPath&) const = default;
 };
 
-// In their order. Where git would stop at an error, this goes on with the next line.
+// In their order, as they are written there. Where git would stop at an error, this goes on with the next line.
 std::vector<GitPath> git_paths(std::string_view text);
+
+// What in such a command may be the path of a file: words with a slash or a dot in them, in every way a shell may take
+// them apart. A path after an expansion, as in "$(git rev-parse --show-toplevel)/tools/x", is one from the repository.
+std::set<std::string> paths_in_command(std::string_view command);
 
 }  // namespace cloche::tree

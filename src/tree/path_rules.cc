@@ -15,7 +15,8 @@ const char* broken_rule(std::string_view name) {
   if (name == ".") return "has a component \".\"";
   if (name == "..") return "has a component \"..\"";
   if (name.size() > kMaxComponent) return "has a component of more than 255 bytes";
-  // The tree may lie on a file system that takes other spellings for the same name.
+  // The tree may lie on a file system that takes other spellings for the same name; none is shorter.
+  if (name.size() < kStagingName.size()) return nullptr;
   if (plain_name(name) == kStagingName) return "names the directory that applying itself uses";
   return nullptr;
 }

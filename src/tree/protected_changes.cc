@@ -14,8 +14,10 @@
 #include <utility>
 
 #include "tree/file_names.h"
+#include "tree/path_walk.h"
 #include "tree/place.h"
 #include "tree/protected_leads.h"
+#include "tree/protected_rules.h"
 
 namespace cloche::tree {
 namespace {
@@ -55,6 +57,9 @@ constexpr GitName kGitNames[] = {
     {"config", "config", 0, Extent::kItself, kNamesCommands},
     {"config.worktree", "config.worktree", 0, Extent::kItself, kNamesCommands},
     {"hooks", "hooks", 0, Extent::kBelow, "git runs it"},
+    {"rebase-merge", "rebase-merge", 0, Extent::kBelow, kSequencer},
+    {"rebase-apply", "rebase-apply", 0, Extent::kBelow, kSequencer},
+    {"sequencer", "sequencer", 0, Extent::kBelow, kSequencer},
 };
 
 const GitName* git_name(std::string_view plain) {
@@ -86,27 +91,35 @@ class Repositories {
 
   void add(const NamedChange& change) {
     if (change.goes) return;
-    for_each_git_name(change, [&](const GitName& name, std::size_t, bool last, Directory& directory) {
-      if (last ? name.part != kHead || change.kind != FileKind::kDirectory : name.extent == Extent::kIfMissing) {
-        directory.proposed |= name.part;
-      }
-    });
+    const auto enter = [this](std::span<Step> way, std::string_view, std::string_view name) {
+      Step step = Step::in(way.back(), name);
+      const GitName* known = step.known;
+      if (known != nullptr && known->extent == Extent::kIfMissing) directory(way).proposed |= known->part;
+      return step;
+    };
+    const std::span<Step> way = adding_.to(change.path, enter);
+    const GitName* name = Step::in(way.back(), last_name(change.path)).known;
+    if (name == nullptr || (name->part == kHead && change.kind == FileKind::kDirectory)) return;
+    directory(way).proposed |= name->part;
   }
 
   // After all have been added.
   std::optional<std::string> why(const NamedChange& change) {
-    std::optional<std::string> reason;
-    for_each_git_name(change, [&](const GitName& name, std::size_t begin, bool last, Directory& directory) {
-      if (reason) return;
-      const Parts there = look(directory, change.path.substr(0, begin));
-      if (!is_repository(there | directory.proposed)) return;
-      // A repository that loses one of these is none any more.
-      if (change.goes && name.reason == kMakesOne) return;
-      const bool reaches =
-          last || name.extent == Extent::kBelow || (name.extent == Extent::kIfMissing && (there & name.part) == 0);
-      if (reaches) reason = name.reason;
-    });
-    return reason;
+    const auto enter = [this](std::span<Step> way, std::string_view path, std::string_view name) {
+      Step step = Step::in(way.back(), name);
+      if (step.known != nullptr) judge_below(step, look(way, path));
+      return step;
+    };
+    const std::span<Step> way = judging_.to(change.path, enter);
+    const Step& above = way.back();
+    if (const auto& reason = change.goes ? above.obeyed : above.reason) return std::string(*reason);
+    const GitName* name = Step::in(above, last_name(change.path)).known;
+    if (name == nullptr) return std::nullopt;
+    const Directory& directory = look(way, change.path);
+    if (!is_repository(*directory.there | directory.proposed)) return std::nullopt;
+    // A repository that loses one of these is none any more.
+    if (change.goes && name->reason == kMakesOne) return std::nullopt;
+    return std::string(name->reason);
   }
 
  private:
@@ -115,42 +128,59 @@ class Repositories {
     std::optional<Parts> there;  // now, once that was asked for
   };
 
-  Parts look(Directory& directory, std::string_view path) const {
-    if (path.ends_with('/')) path.remove_suffix(1);
-    if (!directory.there) directory.there = parts_in(root_, std::string(path));
-    return *directory.there;
+  // A directory on the way to a change.
+  struct Step {
+    std::string name;
+    std::optional<std::size_t> number;  // once that was asked for
+    bool in_git = false;                // what is below a .git is protected by its name alone
+    const GitName* known = nullptr;
+    std::optional<std::string_view> reason;  // for everything below
+    std::optional<std::string_view> obeyed;  // the same, of what is more than a part of a repository
+
+    static Step in(const Step& above, std::string_view name) {
+      const std::string plain = plain_name(name);
+      const bool in_git = above.in_git || plain == ".git";
+      return {std::string(name), {}, in_git, in_git ? nullptr : git_name(plain), above.reason, above.obeyed};
+    }
+  };
+
+  static void judge_below(Step& step, const Directory& directory) {
+    const GitName& name = *step.known;
+    if (!is_repository(*directory.there | directory.proposed)) return;
+    const bool missing = (*directory.there & name.part) == 0;
+    if (name.extent != Extent::kBelow && (name.extent != Extent::kIfMissing || !missing)) return;
+    if (!step.reason) step.reason = name.reason;
+    if (!step.obeyed && name.reason != kMakesOne) step.obeyed = name.reason;
   }
 
-  // Each component that git knows, with where it begins and the directory it is in. What is below a .git is protected
-  // by its name alone.
-  template <typename Visit>
-  void for_each_git_name(const NamedChange& change, const Visit& visit) {
-    const std::vector<std::string> plain = plain_components(change.path);
-    const auto git = std::ranges::find(plain, ".git");
-    const auto known = [](const std::string& name) { return git_name(name) != nullptr; };
-    auto left = std::count_if(plain.begin(), git, known);
-    std::size_t directory = 0;
-    for (std::size_t i = 0, begin = 0; left > 0; ++i) {
-      const std::size_t end = std::min(change.path.find('/', begin), change.path.size());
-      if (const GitName* name = git_name(plain[i])) {
-        visit(*name, begin, i + 1 == plain.size(), directories_[directory]);
-        --left;
-      }
-      if (left > 0) directory = inside(directory, change.path.substr(begin, end - begin));
-      begin = end + 1;
-    }
+  // The last directory of the way, of what is there now, too; `path` is of something in it.
+  const Directory& look(std::span<Step> way, std::string_view path) {
+    Directory& found = directory(way);
+    if (!found.there) found.there = parts_in(root_, std::string(path.substr(0, way.size() == 1 ? 0 : path.rfind('/'))));
+    return found;
   }
 
   // By number and name, not by path: a guest nests directories as deep as a path can be long.
-  std::size_t inside(std::size_t directory, std::string_view name) {
-    const auto [found, fresh] = numbers_.try_emplace({directory, std::string(name)}, directories_.size());
+  Directory& directory(std::span<Step> way) {
+    std::size_t known = way.size() - 1;
+    while (!way[known].number) --known;
+    for (++known; known < way.size(); ++known) way[known].number = inside(*way[known - 1].number, way[known].name);
+    return directories_[*way.back().number];
+  }
+
+  std::size_t inside(std::size_t directory, const std::string& name) {
+    const auto [found, fresh] = numbers_.try_emplace({directory, name}, directories_.size());
     if (fresh) directories_.emplace_back();
     return found->second;
   }
 
+  static Step top() { return {{}, 0, false, nullptr, {}, {}}; }
+
   int root_;
   std::vector<Directory> directories_ = std::vector<Directory>(1);
   std::map<std::pair<std::size_t, std::string>, std::size_t> numbers_;
+  PathWalk<Step> adding_ = PathWalk<Step>(top());
+  PathWalk<Step> judging_ = PathWalk<Step>(top());
 };
 
 // The tree's own path; nothing where it has none that can be told.
@@ -179,10 +209,11 @@ std::vector<std::optional<std::string>> Protection::why(std::span<const NamedCha
     repositories.add(change);
     if (leads_) leads_->look_along(change.path);
   }
+  NameJudge names(above_);
   std::vector<std::optional<std::string>> reasons;
   reasons.reserve(changes.size());
   for (const NamedChange& change : changes) {
-    std::optional<std::string> reason = why_protected(change.path, change.kind, above_);
+    std::optional<std::string> reason = names.why(change.path, change.kind);
     if (!reason) reason = repositories.why(change);
     if (!reason && leads_) reason = leads_->why(change.path, change.kind);
     reasons.push_back(std::move(reason));

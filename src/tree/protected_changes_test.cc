@@ -63,7 +63,9 @@ TEST(ProtectedChanges, OneNameMissingIsNoRepository) {
 TEST(ProtectedChanges, WhatTheHostHasCounts) {
   const TempTree tree;
   repository(tree, "bare");
-  const Paths obeyed{"bare/config", "bare/config.worktree", "bare/commondir", "bare/gitdir", "bare/hooks/x"};
+  const Paths obeyed{"bare/config",         "bare/config.worktree", "bare/commondir",
+                     "bare/gitdir",         "bare/hooks/x",         "bare/rebase-merge/git-rebase-todo",
+                     "bare/rebase-apply/x", "bare/sequencer/todo"};
   for (const std::string& path : obeyed) EXPECT_EQ(protected_of(tree.fd(), {named(path)}), Paths{path});
   EXPECT_EQ(protected_of(kNoTree, {named("bare/config")}), Paths{});
   // As in a .git: commits are harmless.

@@ -9,13 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 
 #include "base/fd.h"
 #include "tree/file_names.h"
 #include "tree/git_settings.h"
+#include "tree/home_of.h"
 #include "tree/place.h"
 
 namespace cloche::tree {
@@ -23,13 +23,19 @@ namespace {
 
 constexpr std::size_t kMostEntries = 65'536;       // of protected directories, in all
 constexpr std::size_t kMostEntriesOfOne = 1024;    // and in each of them
-constexpr std::size_t kMostFiles = 1024;           // of git's settings, in all
+constexpr std::size_t kMostFiles = 4096;           // of git's settings that are there, in all
 constexpr std::size_t kMostBytes = 1024UL * 1024;  // of one of them
 constexpr int kDeepestInclude = 10;                // as git has it
 constexpr int kMostLinks = 40;                     // as the kernel has it
 
 constexpr std::string_view kRun = "git runs it";
 constexpr std::string_view kNamesCommands = "git runs commands that it names";
+constexpr std::string_view kTooManyFiles =
+    "there are more repositories than can be looked at; git may run it for one of the others";
+constexpr std::string_view kTooManyEntries =
+    "protected directories have more entries than can be looked at; one of the others may lead to it";
+constexpr std::string_view kNoHome = "git's settings name a place in the home of an unknown user; git may run it";
+constexpr std::string_view kUnread = "a file of git's settings cannot be read as a whole; git may run it";
 
 std::string join(const std::string& folder, std::string_view name) {
   return (folder == "/" ? "" : folder) + "/" + std::string(name);
@@ -63,21 +69,34 @@ std::optional<std::string> link_at(const std::string& path) {
   return std::string(target.data(), static_cast<std::size_t>(n));
 }
 
-// The beginning of a regular file; empty for everything else.
-std::string text_at(const std::string& path) {
+// A regular file; nothing where it is none. Not known where it is one that cannot be read, or not as a whole.
+struct Text {
+  std::optional<std::string> bytes = std::nullopt;
+  bool known = true;
+};
+
+Text text_at(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.valid()) {
+    const bool other = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO || errno == ENAMETOOLONG;
+    return {std::nullopt, other};
+  }
   struct stat st {};
-  if (!file.valid() || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
-  std::string text(std::min(static_cast<std::size_t>(st.st_size), kMostBytes), '\0');
+  if (::fstat(file.get(), &st) != 0) return {std::nullopt, false};
+  if (!S_ISREG(st.st_mode)) return {};
+  // One byte more, to see the end.
+  std::string text(std::min(static_cast<std::size_t>(st.st_size), kMostBytes) + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
     const ssize_t n = ::read(file.get(), text.data() + size, text.size() - size);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
+    if (n < 0) return {std::nullopt, false};
+    if (n == 0) break;
     size += static_cast<std::size_t>(n);
   }
+  const bool whole = size < text.size();
   text.resize(size);
-  return text;
+  return {std::move(text), whole};
 }
 
 std::string first_line(const std::string& text) {
@@ -86,13 +105,11 @@ std::string first_line(const std::string& text) {
   return line;
 }
 
-// As git expands it.
-std::string expanded(std::string value) {
+// As git expands it; nothing where that is not known.
+std::optional<std::string> expanded(std::string_view value) {
   constexpr std::string_view kOptional = ":(optional)";
-  if (value.starts_with(kOptional)) value.erase(0, kOptional.size());
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
-  if (value.starts_with("~/") && home != nullptr) value.replace(0, 1, home);
-  return value;
+  if (value.starts_with(kOptional)) value.remove_prefix(kOptional.size());
+  return with_home(value);
 }
 
 // The first names of all rules, each once.
@@ -132,26 +149,27 @@ Leads::Leads(int root, std::string place)
 }
 
 void Leads::look_along(std::string_view path) {
-  std::size_t directory = 1;
-  for (std::size_t begin = 0, slash = 0; (slash = path.find('/', begin)) != std::string_view::npos; begin = slash + 1) {
-    const auto [found, fresh] =
-        numbers_.try_emplace({directory, std::string(path.substr(begin, slash - begin))}, std::size_t{0});
-    if (fresh) {
-      const std::string folder(path.substr(0, slash));
-      if (open_beneath(root_, folder, O_PATH | O_DIRECTORY, Mounts::kCross)) {
-        found->second = ++directories_;
-        look_in(join(place_, folder));
-      }
-    }
+  // Nothing more can come of it.
+  if (everything_) return;
+  walk_.to(path, [this](std::span<const std::size_t> way, std::string_view folder, std::string_view name) {
     // What is not there has nothing in it.
-    if (found->second == 0) return;
-    directory = found->second;
-  }
+    if (way.back() == 0) return std::size_t{0};
+    const auto [found, fresh] = numbers_.try_emplace({way.back(), std::string(name)}, std::size_t{0});
+    if (fresh && open_beneath(root_, std::string(folder), O_PATH | O_DIRECTORY, Mounts::kCross)) {
+      found->second = ++directories_;
+      look_in(join(place_, folder));
+    }
+    return found->second;
+  });
 }
 
 std::optional<std::string> Leads::why(std::string_view path, FileKind kind) const {
-  if (everything_) return everything_;
-  if (targets_.empty()) return std::nullopt;
+  std::optional<std::string> reason;
+  if (!targets_.empty()) reason = why_target(path, kind);
+  return reason ? reason : everything_;
+}
+
+std::optional<std::string> Leads::why_target(std::string_view path, FileKind kind) const {
   std::string key;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
@@ -189,7 +207,7 @@ void Leads::look_in_git(const std::string& folder) {
   std::string repository = resolve(folder, ".git");
   if (kind_at(repository) == FileKind::kRegular) {
     constexpr std::string_view kPrefix = "gitdir:";
-    std::string line = first_line(text_at(repository));
+    std::string line = first_line(text_of(repository));
     if (!line.starts_with(kPrefix)) return;
     line.erase(0, std::min(line.find_first_not_of(' ', kPrefix.size()), line.size()));
     repository = resolve(folder, line);
@@ -199,7 +217,7 @@ void Leads::look_in_git(const std::string& folder) {
 
 void Leads::look_in_repository(const std::string& repository, const std::string& worktree) {
   std::vector<std::string> folders{repository};
-  if (const std::string common = first_line(text_at(join(repository, "commondir"))); !common.empty()) {
+  if (const std::string common = first_line(text_of(join(repository, "commondir"))); !common.empty()) {
     folders.push_back(resolve(repository, common));
   }
   for (const std::string& folder : folders) {
@@ -211,23 +229,40 @@ void Leads::look_in_repository(const std::string& repository, const std::string&
 
 // `file` may be any path, as seen from the folder.
 void Leads::read_settings(const std::string& folder, std::string_view file, const std::string& worktree, int depth) {
-  if (depth > kDeepestInclude || files_left_ == 0) return;
-  --files_left_;
+  if (depth > kDeepestInclude) return;
   const std::string path = resolve(folder, file);
   add(path, {Reach::kItself, kNamesCommands});
   // Where the file is named and not where a link there leads to, as git has it.
   const std::size_t slash = file.rfind('/');
   const std::string home =
       slash == std::string_view::npos ? folder : resolve(folder, file.substr(0, std::max<std::size_t>(slash, 1)));
-  for (const GitPath& found : git_paths(text_at(path))) {
-    const std::string value = expanded(found.value);
-    if (found.kind == GitPath::Kind::kInclude) {
-      read_settings(home, value, worktree, depth + 1);
-      continue;
+  if (depth > 0 && !included_.emplace(path, home, worktree, depth).second) return;
+  for (const GitPath& found : git_paths(text_of(path))) {
+    if (found.kind == GitPath::Kind::kCommand) {
+      add_command(found.value, folder, worktree);
+    } else if (const std::optional<std::string> value = expanded(found.value); !value) {
+      protect_everything(kNoHome);
+    } else if (found.kind == GitPath::Kind::kInclude) {
+      read_settings(home, *value, worktree, depth + 1);
+    } else {
+      const std::string hooks = resolve(worktree, *value);
+      add(hooks, {Reach::kBelow, kRun});
+      scan(hooks, kRun);
     }
-    const std::string hooks = resolve(worktree, value);
-    add(hooks, {Reach::kBelow, kRun});
-    scan(hooks, kRun);
+  }
+}
+
+// Every file that a command may mean: which of its words is the program, only a shell knows.
+void Leads::add_command(std::string_view command, const std::string& repository, const std::string& worktree) {
+  for (const std::string& word : paths_in_command(command)) {
+    if (take_entry() == Budget::kUsedUp) return;
+    const std::optional<std::string> path = with_home(word);
+    if (!path) return protect_everything(kNoHome);
+    for (const std::string& folder : {worktree, repository}) {
+      const std::string program = resolve(folder, *path);
+      // The tree, or a directory around it, is no program.
+      if (!path_in(program, place_)) add(program, {Reach::kItself, kRun});
+    }
   }
 }
 
@@ -244,6 +279,7 @@ std::string Leads::follow(const std::string& folder, Names names, Reach reach, s
 
 // Links in a directory that is protected with everything below.
 void Leads::scan(const std::string& folder, std::string_view reason) {
+  if (kind_at(folder) != FileKind::kDirectory || !scanned_.insert(folder).second) return;
   std::deque<std::string> folders{folder};
   for (std::size_t left = kMostEntriesOfOne; !folders.empty() && left > 0; folders.pop_front()) {
     const int fd = ::open(folders.front().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -256,9 +292,8 @@ void Leads::scan(const std::string& folder, std::string_view reason) {
     while (const struct dirent* entry = ::readdir(list.get())) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (left == 0 || entries_left_ == 0) return;
+      if (left == 0 || take_entry() == Budget::kUsedUp) return;
       --left;
-      --entries_left_;
       if (entry->d_type == DT_REG) continue;
       const std::string path = join(folders.front(), name);
       const std::optional<FileKind> kind = kind_at(path);
@@ -301,7 +336,7 @@ void Leads::add(const std::string& path, Target target) {
   const bool around = path_in(path, place_).has_value();
   if (around && (target.reach == Reach::kBelow || path == place_)) {
     // A link that leads to the whole of a disk says nothing about this tree.
-    if (path != "/" && !everything_) everything_ = std::string(target.reason);
+    if (path != "/") protect_everything(target.reason);
     return;
   }
   const std::optional<std::string_view> inside = path_in(place_, path);
@@ -313,6 +348,36 @@ void Leads::add(const std::string& path, Target target) {
   }
   Target& known = targets_.try_emplace(key, target).first->second;
   if (known.reach == Reach::kItself) known = target;
+}
+
+// Of a file that git obeys. What is not there costs nothing: a guest makes as many empty repositories as it likes.
+std::string Leads::text_of(const std::string& path) {
+  Text text = text_at(path);
+  if (!text.known) protect_everything(kUnread);
+  if (!text.bytes || take_file() == Budget::kUsedUp) return {};
+  return *std::move(text.bytes);
+}
+
+Leads::Budget Leads::take_file() {
+  if (files_left_ == 0) {
+    protect_everything(kTooManyFiles);
+    return Budget::kUsedUp;
+  }
+  --files_left_;
+  return Budget::kLeft;
+}
+
+Leads::Budget Leads::take_entry() {
+  if (entries_left_ == 0) {
+    protect_everything(kTooManyEntries);
+    return Budget::kUsedUp;
+  }
+  --entries_left_;
+  return Budget::kLeft;
+}
+
+void Leads::protect_everything(std::string_view reason) {
+  if (!everything_) everything_ = std::string(reason);
 }
 
 }  // namespace cloche::tree

@@ -23,6 +23,7 @@ Paths protected_of(int root, const std::vector<std::string>& paths, FileKind kin
 }
 
 struct Host : TempTree {
+  using TempTree::TempTree;
   void make(const std::string& name) const { fs::create_directories(path(name)); }
   void text(const std::string& name, const std::string& bytes) const {
     fs::create_directories(fs::path(path(name)).parent_path());
@@ -107,6 +108,49 @@ TEST(ProtectedLeads, R4_WhatGitsSettingsNameIsProtected) {
   EXPECT_EQ(protected_of(host.open("tools").get(), {"hooks/pre-commit", "x"}), Paths{"hooks/pre-commit"});
 }
 
+TEST(ProtectedLeads, R4_ProgramsThatGitsSettingsNameAreProtected) {
+  const Host host;
+  host.text(".git/config",
+            "[core]\nfsmonitor = tools/watch\npager = less\n[diff \"x\"]\ntextconv = python3 conv.py\n"
+            "[filter \"y\"]\nclean = '" +
+                host.path("with blank/clean") +
+                "' %f\n[alias]\na = !cd .. && ./lib/a.sh\n"
+                "b = log other/x\n[include]\npath = ../more/cfg\n[user]\nname = tools/me\n");
+  host.text("more/cfg", "[merge \"z\"]\ndriver = link/merge %A\n");
+  host.make("real");
+  host.link("link", "real");
+  EXPECT_EQ(protected_of(host.fd(), {"tools/watch", "tools/other", "tools/me", "less", "conv.py", "with blank/clean",
+                                     "lib/a.sh", "other/x", "real/merge", "real/x"}),
+            (Paths{"tools/watch", "conv.py", "with blank/clean", "lib/a.sh", "real/merge"}));
+  EXPECT_EQ(protected_of(host.fd(), {"tools", "link", "lib", "x"}, FileKind::kSymlink),
+            (Paths{"tools", "link", "lib"}));
+  // Of a nested repository, and of a tree that is a part of one.
+  host.text("nested/.git/config", "[gpg]\nprogram = ./sign\n");
+  EXPECT_EQ(protected_of(host.fd(), {"nested/sign", "nested/x"}), Paths{"nested/sign"});
+  host.make("tools");
+  EXPECT_EQ(protected_of(host.open("tools").get(), {"watch", "x"}), Paths{"watch"});
+}
+
+TEST(ProtectedLeads, R4_AHomeThatIsNotKnownProtectsEverything) {
+  const Host host;
+  host.text(".git/config", "[core]\nhooksPath = ~root/hooks\n[alias]\nx = !~root/x\n");
+  EXPECT_EQ(protected_of(host.fd(), {"x", "~root/hooks/x"}), Paths{});
+  for (const char* setting :
+       {"[core]\nhooksPath = ~nobody-has-this-name/x\n", "[include]\npath = ~nobody-has-this-name\n",
+        "[core]\npager = ~nobody-has-this-name/x\n"}) {
+    host.text(".git/config", setting);
+    EXPECT_EQ(protected_of(host.fd(), {"x"}), Paths{"x"}) << setting;
+  }
+}
+
+TEST(ProtectedLeads, R4_CommandsOfMoreWordsThanAreLookedAtProtectEverything) {
+  const Host host;
+  std::string words = "[alias]\nx = !";
+  for (int i = 0; i < 65'536; ++i) words += "a/" + std::to_string(i) + " ";
+  host.text(".git/config", words + "\n");
+  EXPECT_EQ(protected_of(host.fd(), {"x"}), Paths{"x"});
+}
+
 TEST(ProtectedLeads, R4_AWorktreeHasItsSettingsElsewhere) {
   const Host host;
   host.text("main/config", "[core]\nhooksPath = .hooks\n");
@@ -114,6 +158,81 @@ TEST(ProtectedLeads, R4_AWorktreeHasItsSettingsElsewhere) {
   host.text("w/.git", "gitdir: " + host.path("main/worktrees/w") + "\n");
   host.make("w/.hooks");
   EXPECT_EQ(protected_of(host.open("w").get(), {".hooks/pre-commit", "x"}), Paths{".hooks/pre-commit"});
+}
+
+// Thousands of files take their time on a disk.
+fs::path in_memory() { return ::access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : fs::temp_directory_path(); }
+
+TEST(ProtectedLeads, R4_EmptyRepositoriesHideNoOtherOne) {
+  const Host host(in_memory());
+  host.text("z/.git/config", "[core]\nhooksPath = zh\n");
+  host.make("z/zh");
+  std::vector<std::string> paths;
+  for (int i = 0; i < 2100; ++i) {
+    host.make("d" + std::to_string(i) + "/.git");
+    paths.push_back("d" + std::to_string(i) + "/f");
+  }
+  paths.emplace_back("z/zh/pre-commit");
+  EXPECT_EQ(protected_of(host.fd(), paths), Paths{"z/zh/pre-commit"});
+}
+
+TEST(ProtectedLeads, R4_MoreRepositoriesThanAreLookedAtProtectEverything) {
+  const Host host(in_memory());
+  host.text("z/.git/config", "[core]\nhooksPath = zh\n");
+  host.make("z/zh");
+  std::vector<std::string> paths{"z/x", "z/zh/pre-commit"};
+  const auto add_repository = [&](int i) {
+    const std::string name = "d" + std::to_string(i);
+    host.text(name + "/.git/config", "[core]\n");
+    paths.insert(paths.begin(), name + "/f");
+  };
+  for (int i = 0; i < 4095; ++i) add_repository(i);
+  EXPECT_EQ(protected_of(host.fd(), paths), Paths{"z/zh/pre-commit"});
+  add_repository(4095);
+  EXPECT_EQ(protected_of(host.fd(), paths).size(), paths.size());
+  // Counted are those on the way to a change.
+  EXPECT_EQ(protected_of(host.fd(), {"x", "z/zh/x"}), Paths{"z/zh/x"});
+}
+
+TEST(ProtectedLeads, R4_MoreEntriesThanAreLookedAtProtectEverything) {
+  const Host host(in_memory());
+  std::vector<std::string> paths{"x"};
+  // Each has less than is looked at in one, all together more than in all.
+  const auto add_folder = [&](int i) {
+    const std::string name = "d" + std::to_string(i);
+    host.text(name + "/.idea/0", "");
+    for (int k = 1; k < 1000; ++k) {
+      const std::string more = host.path(name + "/.idea/" + std::to_string(k));
+      ASSERT_EQ(::link(host.path(name + "/.idea/0").c_str(), more.c_str()), 0);
+    }
+    paths.push_back(name + "/f");
+  };
+  for (int i = 0; i < 65; ++i) add_folder(i);
+  EXPECT_EQ(protected_of(host.fd(), paths), Paths{});
+  add_folder(65);
+  EXPECT_EQ(protected_of(host.fd(), paths).size(), paths.size());
+}
+
+TEST(ProtectedLeads, R4_SettingsThatCannotBeReadAsAWholeProtectEverything) {
+  const Host host;
+  host.text(".git/config", std::string(1024UL * 1024, '\n'));
+  EXPECT_EQ(protected_of(host.fd(), {"x"}), Paths{});
+  host.text(".git/config", std::string((1024UL * 1024) + 1, '\n'));
+  EXPECT_EQ(protected_of(host.fd(), {"x"}), Paths{"x"});
+  if (::geteuid() == 0) return;  // root reads everything; ctest runs this as an ordinary user, too
+  host.text(".git/config", "");
+  ASSERT_EQ(::chmod(host.path(".git/config").c_str(), 0), 0);
+  EXPECT_EQ(protected_of(host.fd(), {"x"}), Paths{"x"});
+}
+
+TEST(ProtectedLeads, SettingsThatIncludeOneAnotherAreReadOnceEach) {
+  const Host host;
+  std::string all;
+  for (int i = 0; i < 10; ++i) all += "[include]\npath = ../cfg" + std::to_string(i) + "\n";
+  host.text(".git/config", all);
+  for (int i = 0; i < 10; ++i) host.text("cfg" + std::to_string(i), all + "[core]\nhooksPath = hooks\n");
+  host.make("hooks");
+  EXPECT_EQ(protected_of(host.fd(), {"hooks/x", "x"}), Paths{"hooks/x"});
 }
 
 TEST(ProtectedLeads, WhatIsNoFileOrLeadsOutsideIsOfNoConcern) {

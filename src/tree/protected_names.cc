@@ -1,9 +1,7 @@
 #include "tree/protected_names.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
-#include <vector>
 
 #include "tree/file_names.h"
 #include "tree/protected_rules.h"
@@ -11,36 +9,61 @@
 namespace cloche::tree {
 namespace {
 
-using Names = std::vector<std::string>;
+enum class Match { kNone, kBeginning, kWhole };
 
-// Whether the rule matches with its first name at `at`.
-bool matches(const ProtectedRule& rule, const Names& names, std::size_t at, FileKind kind) {
-  const std::size_t whole = rule.length();
-  const std::size_t shared = std::min(whole, names.size() - at);
-  for (std::size_t i = 0; i < shared; ++i) {
-    if (names[at + i] != rule.names[i]) return false;
+// Whether the rule's names up to this step are the last ones of the way and `name`.
+Match match(const RuleStep& step, const NamesAbove& above) {
+  const ProtectedRule& rule = protected_rules()[step.rule];
+  for (std::size_t back = 0; back < step.position; ++back) {
+    if (above.last.at(back) != rule.names.at(step.position - 1 - back)) return Match::kNone;
   }
-  // A link in place of .vscode leads an editor to tasks of another name.
-  if (shared < whole) return kind == FileKind::kSymlink && at + shared == names.size();
-  return rule.reach == Reach::kBelow || at + whole == names.size();
+  return step.position + 1 == rule.length() ? Match::kWhole : Match::kBeginning;
+}
+
+NamesAbove enter(const NamesAbove& above, std::string name) {
+  NamesAbove inside = above;
+  for (const RuleStep& step : rules_with(name)) {
+    const bool below = protected_rules()[step.rule].reach == Reach::kBelow;
+    if (below && match(step, above) == Match::kWhole) inside.rule = std::min(inside.rule, step.rule);
+  }
+  inside.in_hooks = above.in_hooks || (above.in_git && name == "hooks");
+  inside.in_sequencer = above.in_sequencer || (above.in_git && is_git_sequencer(name));
+  inside.in_git = above.in_git || name == ".git";
+  inside.last = {std::move(name), above.last[0]};
+  return inside;
 }
 
 // Everything below a .git: repositories of submodules and worktrees keep their settings deeper down.
-std::optional<std::string> why_git(const Names& names, FileKind kind) {
-  const auto git = std::ranges::find(names, ".git");
-  if (git == names.end()) return std::nullopt;
-  if (git + 1 == names.end()) {
-    if (kind == FileKind::kDirectory) return std::nullopt;
+std::optional<std::string> why_git(const NamesAbove& above, std::string_view name, FileKind kind) {
+  if (!above.in_git) {
+    if (name != ".git" || kind == FileKind::kDirectory) return std::nullopt;
     return "it tells git which repository, and so whose hooks and settings, to use";
   }
-  const std::span<const std::string> below(git + 1, names.end());
-  if (std::ranges::find(below, "hooks") != below.end()) return "git runs it";
-  const std::string& last = below.back();
-  if (last == "config" || last == "config.worktree") return "git runs commands that it names";
-  if (last == "gitdir" || last == "commondir" || (kind == FileKind::kSymlink && last != "head")) {
+  if (above.in_hooks || name == "hooks") return "git runs it";
+  if (above.in_sequencer || is_git_sequencer(name)) return std::string(kSequencer);
+  if (name == "config" || name == "config.worktree") return "git runs commands that it names";
+  if (name == "gitdir" || name == "commondir" || (kind == FileKind::kSymlink && name != "head")) {
     return "it leads git to other hooks and settings";
   }
   return std::nullopt;
+}
+
+std::optional<std::string> why_rule(const NamesAbove& above, std::string_view name, FileKind kind) {
+  std::size_t first = above.rule;
+  for (const RuleStep& step : rules_with(name)) {
+    const Match found = match(step, above);
+    // A link in place of .vscode leads an editor to tasks of another name.
+    const bool counts = found == Match::kWhole || (found == Match::kBeginning && kind == FileKind::kSymlink);
+    if (counts) first = std::min(first, step.rule);
+  }
+  if (first == NamesAbove::kNoRule) return std::nullopt;
+  return std::string(protected_rules()[first].reason);
+}
+
+NamesAbove all_of(std::span<const std::string> names) {
+  NamesAbove above;
+  for (const std::string& name : names) above = enter(above, name);
+  return above;
 }
 
 }  // namespace
@@ -49,13 +72,12 @@ Above above_of(std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
   if (path.empty()) return {};
   Above above{plain_components(path), {}};
-  above.reason = why_git(above.names, FileKind::kDirectory);
-  for (const ProtectedRule& rule : protected_rules()) {
-    if (above.reason) return above;
-    if (rule.reach != Reach::kBelow) continue;
-    for (std::size_t at = 0; at < above.names.size() && !above.reason; ++at) {
-      if (matches(rule, above.names, at, FileKind::kDirectory)) above.reason = std::string(rule.reason);
-    }
+  const std::span<const std::string> names = above.names;
+  above.reason = why_git(all_of(names.first(names.size() - 1)), names.back(), FileKind::kDirectory);
+  if (above.reason) return above;
+  if (const std::size_t rule = all_of(names).rule; rule != NamesAbove::kNoRule) {
+    above.reason = std::string(protected_rules()[rule].reason);
+    return above;
   }
   // A rule that begins earlier would have ended by now, but for what is below a .git.
   const auto longest = static_cast<std::ptrdiff_t>(ProtectedRule{}.names.size()) - 1;
@@ -65,22 +87,26 @@ Above above_of(std::string_view path) {
   return above;
 }
 
-std::optional<std::string> why_protected(std::string_view path, FileKind kind, const Above& above) {
-  if (above.reason) return above.reason;
-  Names names = above.names;
-  Names own = plain_components(path);
-  names.insert(names.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
-  if (auto reason = why_git(names, kind)) return reason;
-  for (const ProtectedRule& rule : protected_rules()) {
-    for (std::size_t at = 0; at < names.size(); ++at) {
-      if (matches(rule, names, at, kind)) return std::string(rule.reason);
-    }
-  }
+NameJudge::NameJudge(const Above& above) : everything_(above.reason), walk_(all_of(above.names)) {}
+
+std::optional<std::string> NameJudge::why(std::string_view path, FileKind kind) {
+  if (everything_) return everything_;
+  const auto inside = [](std::span<const NamesAbove> way, std::string_view, std::string_view name) {
+    return enter(way.back(), plain_name(name));
+  };
+  const NamesAbove& above = walk_.to(path, inside).back();
+  const std::string name = plain_name(last_name(path));
+  if (auto reason = why_git(above, name, kind)) return reason;
+  if (auto reason = why_rule(above, name, kind)) return reason;
   // Projects of editors, under any name.
   for (const std::string_view ending : {".code-workspace", ".sublime-project"}) {
-    if (!names.empty() && names.back().ends_with(ending)) return "editors run code that it names";
+    if (name.ends_with(ending)) return "editors run code that it names";
   }
   return std::nullopt;
+}
+
+std::optional<std::string> why_protected(std::string_view path, FileKind kind, const Above& above) {
+  return NameJudge(above).why(path, kind);
 }
 
 }  // namespace cloche::tree

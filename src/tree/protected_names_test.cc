@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "tree/file_names.h"
+#include "tree/protected_rules.h"
 
 namespace cloche::tree {
 namespace {
@@ -99,6 +104,15 @@ TEST(ProtectedNames, R4_WhatToolsObeyInADirectoryThatIsEnteredIsProtected) {
                            "mise.toml",
                            ".Rprofile",
                            ".irbrc",
+                           ".ghci",
+                           ".iex.exs",
+                           ".ocamlinit",
+                           ".octaverc",
+                           ".rdbgrc",
+                           ".perldb",
+                           ".tool-versions",
+                           "rust-toolchain",
+                           "rust-toolchain.toml",
                            ".yarnrc.yml",
                            ".cargo/config.toml",
                            ".tmux.conf",
@@ -115,6 +129,19 @@ TEST(ProtectedNames, R4_WhatToolsObeyInADirectoryThatIsEnteredIsProtected) {
   }
   for (const char* path : {".claude/worktrees/x/main.cc", ".cursor/worktrees/x/main.cc", ".docker/Dockerfile",
                            ".cargo/registry/x", "mcp.json", ".local/share/x", "cargo/config.toml"}) {
+    EXPECT_FALSE(is_protected(path)) << path;
+  }
+}
+
+TEST(ProtectedNames, R4_WhatGitHasStillToDoIsProtected) {
+  for (const char* path :
+       {".git/rebase-merge/git-rebase-todo", ".git/rebase-merge", ".git/rebase-apply/x", ".git/sequencer/todo",
+        ".git/worktrees/w/rebase-merge/git-rebase-todo", ".git/modules/m/Rebase-Merge./done"}) {
+    EXPECT_EQ(why_protected(path, FileKind::kRegular), kSequencer) << path;
+    EXPECT_TRUE(is_protected("deep/" + std::string(path), FileKind::kDirectory)) << path;
+  }
+  EXPECT_TRUE(why_protected("git-rebase-todo", FileKind::kRegular, above_of("/p/.git/rebase-merge")));
+  for (const char* path : {"rebase-merge/git-rebase-todo", "sequencer/x", ".git/rebase-merge.txt"}) {
     EXPECT_FALSE(is_protected(path)) << path;
   }
 }
@@ -203,6 +230,91 @@ TEST(ProtectedNames, OtherSpellingsThatSomeFileSystemTakesForTheSameAreSeen) {
                            ".ba\xc2\xadshrc",
                            ".VSCode/Tasks.JSON"}) {
     EXPECT_TRUE(is_protected(path)) << path;
+  }
+}
+
+// The same by comparing every rule at every name: what the index must find.
+bool matches_plainly(const ProtectedRule& rule, std::span<const std::string> names, FileKind kind) {
+  const std::size_t whole = rule.length();
+  const std::size_t shared = std::min(whole, names.size());
+  if (!std::ranges::equal(names.first(shared), std::span(rule.names).first(shared))) return false;
+  if (shared < whole) return kind == FileKind::kSymlink;
+  return rule.reach == Reach::kBelow || whole == names.size();
+}
+
+std::optional<std::string> git_plainly(const std::vector<std::string>& names, FileKind kind) {
+  const auto git = std::ranges::find(names, ".git");
+  if (git == names.end()) return std::nullopt;
+  if (git + 1 == names.end()) {
+    if (kind == FileKind::kDirectory) return std::nullopt;
+    return "it tells git which repository, and so whose hooks and settings, to use";
+  }
+  const std::string& last = names.back();
+  if (std::find(git + 1, names.end(), "hooks") != names.end()) return "git runs it";
+  if (std::find_if(git + 1, names.end(), is_git_sequencer) != names.end()) return std::string(kSequencer);
+  if (last == "config" || last == "config.worktree") return "git runs commands that it names";
+  const bool leads = last == "gitdir" || last == "commondir" || (kind == FileKind::kSymlink && last != "head");
+  return leads ? std::optional<std::string>("it leads git to other hooks and settings") : std::nullopt;
+}
+
+std::optional<std::string> why_plainly(std::string_view path, FileKind kind) {
+  const std::vector<std::string> names = plain_components(path);
+  if (auto reason = git_plainly(names, kind)) return reason;
+  for (const ProtectedRule& rule : protected_rules()) {
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      if (matches_plainly(rule, std::span(names).subspan(at), kind)) return std::string(rule.reason);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> hostile_spellings(std::string name) {
+  std::vector<std::string> all{name, name + ".", name + " . ", name + ":$DATA", name + "x", "x" + name};
+  all.push_back("\xe2\x80\x8c" + name);
+  all.push_back(std::string(name).insert(name.size() / 2, "\xef\xbb\xbf"));
+  all.push_back(name.substr(0, name.size() - 1));
+  all.push_back(std::string(name).substr(0, 6) + "~1");
+  std::ranges::replace(name, 's', 'S');
+  all.push_back(name);
+  return all;
+}
+
+TEST(ProtectedNames, R4_TheIndexFindsWhatComparingAllRulesFinds) {
+  std::set<std::string> paths{"", "a", "a/b", ".config", ".config/x/systemd/user", ".config/.config/systemd/user/x"};
+  for (const char* git : {".git", "a/.git", "GIT~1", ".git.", ".git/.git", ".git/modules/m", "hooks", ".git/hooks"}) {
+    for (const char* name :
+         {"", "/config", "/Config.worktree", "/hooks", "/hooks/x", "/sequencer/hooks", "/a/rebase-merge/x",
+          "/REBASE-apply", "/a/hooks.", "/HEAD", "/gitdir", "/commondir", "/x", "/.vscode/tasks.json", "/.ssh"}) {
+      paths.insert(std::string(git) + name);
+    }
+  }
+  for (const ProtectedRule& rule : protected_rules()) {
+    std::string path;
+    for (std::size_t i = 0; i < rule.length(); ++i) {
+      const std::string name(rule.names.at(i));
+      for (const std::string& other : hostile_spellings(name)) {
+        for (const char* around : {"", "/x", "/.ssh", "/.vscode/tasks.json"}) {
+          paths.insert(path + other + around);
+          paths.insert("deep/.config/" + path + other + around);
+        }
+      }
+      path += name + "/";
+    }
+  }
+  for (const FileKind kind : {FileKind::kRegular, FileKind::kDirectory, FileKind::kSymlink}) {
+    NameJudge sorted;
+    for (const std::string& path : paths) EXPECT_EQ(sorted.why(path, kind), why_plainly(path, kind)) << path;
+    NameJudge backwards;
+    for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+      EXPECT_EQ(backwards.why(*path, kind), why_plainly(*path, kind)) << *path;
+    }
+  }
+}
+
+TEST(ProtectedNames, APlainNameIsItsOwn) {
+  for (const char* name : {".git", ".bashrc", "a b", "~", "-", "a~1", "\x01", "..a"}) EXPECT_EQ(plain_name(name), name);
+  for (const char* name : {"git~1", ".git.", ".git ", ".Git", ".git:x", ".g\xc2\xadit"}) {
+    EXPECT_EQ(plain_name(name), ".git") << name;
   }
 }
 

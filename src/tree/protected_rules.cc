@@ -1,5 +1,8 @@
 #include "tree/protected_rules.h"
 
+#include <unordered_map>
+#include <vector>
+
 namespace cloche::tree {
 namespace {
 
@@ -19,6 +22,8 @@ constexpr std::string_view kDebugger = "debuggers run it when they start in the 
 constexpr std::string_view kConsole = "consoles of its language run it when they start in the directory";
 constexpr std::string_view kCargo =
     "cargo, which editors start when they open the directory, runs programs that it names";
+constexpr std::string_view kToolchain =
+    "cargo, which editors start when they open the directory, runs the compiler that it names";
 constexpr std::string_view kAgent = "coding agents run commands that it names";
 constexpr std::string_view kSudo = "it says who may become root";
 constexpr std::string_view kTerminal = "terminals run commands that it names";
@@ -84,6 +89,15 @@ constexpr ProtectedRule kRules[] = {
     {{".lldbinit"}, Reach::kItself, kDebugger},
     {{".pdbrc"}, Reach::kItself, kDebugger},
     {{".config", "gdb"}, Reach::kBelow, kDebugger},
+    {{".byebugrc"}, Reach::kItself, kDebugger},
+    {{".rdbgrc"}, Reach::kItself, kDebugger},
+    {{".perldb"}, Reach::kItself, kDebugger},
+    {{".jdbrc"}, Reach::kItself, kDebugger},
+    {{".phpdbginit"}, Reach::kItself, kDebugger},
+    {{".ghci"}, Reach::kItself, kConsole},
+    {{".iex.exs"}, Reach::kItself, kConsole},
+    {{".ocamlinit"}, Reach::kItself, kConsole},
+    {{".octaverc"}, Reach::kItself, kConsole},
     {{".irbrc"}, Reach::kItself, kConsole},
     {{".pryrc"}, Reach::kItself, kConsole},
     {{".rprofile"}, Reach::kItself, kConsole},
@@ -108,6 +122,9 @@ constexpr ProtectedRule kRules[] = {
     {{".cargo", "config"}, Reach::kItself, kCargo},
     {{".cargo", "config.toml"}, Reach::kItself, kCargo},
     {{".cargo", "bin"}, Reach::kBelow, kShell},
+    {{"rust-toolchain"}, Reach::kItself, kToolchain},
+    {{"rust-toolchain.toml"}, Reach::kItself, kToolchain},
+    {{".tool-versions"}, Reach::kItself, "asdf and mise run programs that it names"},
     {{".mvn"}, Reach::kBelow, "Maven runs what it names"},
     {{".vscode", "tasks.json"}, Reach::kItself, kEditor},
     {{".vscode", "settings.json"}, Reach::kItself, kEditor},
@@ -147,6 +164,7 @@ constexpr ProtectedRule kRules[] = {
     {{".emacs.d"}, Reach::kBelow, kEditor},
     {{".dir-locals.el"}, Reach::kItself, kEditor},
     {{".dir-locals-2.el"}, Reach::kItself, kEditor},
+    {{".ycm_extra_conf.py"}, Reach::kItself, kEditor},
     {{".spacemacs"}, Reach::kItself, kEditor},
     {{".mcp.json"}, Reach::kItself, kAgent},
     {{".claude.json"}, Reach::kItself, kAgent},
@@ -212,8 +230,24 @@ constexpr ProtectedRule kRules[] = {
     {{".xsessionrc"}, Reach::kItself, kLogin},
 };
 
+using Index = std::unordered_map<std::string_view, std::vector<RuleStep>>;
+
+Index all_names() {
+  Index index;
+  for (std::size_t rule = 0; rule < std::size(kRules); ++rule) {
+    for (std::size_t i = 0; i < kRules[rule].length(); ++i) index[kRules[rule].names.at(i)].push_back({rule, i});
+  }
+  return index;
+}
+
 }  // namespace
 
 std::span<const ProtectedRule> protected_rules() { return kRules; }
+
+std::span<const RuleStep> rules_with(std::string_view name) {
+  static const Index kIndex = all_names();
+  const auto found = kIndex.find(name);
+  return found == kIndex.end() ? std::span<const RuleStep>() : found->second;
+}
 
 }  // namespace cloche::tree
