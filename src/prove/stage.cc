@@ -214,10 +214,10 @@ Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) 
     if (attack.victim == "23_setuid")
       CLOCHE_TRY(copy_program(victim(attack.victim), victim("23_setuid_helper"), 04755));
   }
-  constexpr std::string_view kPolicy = "version = 1\nextends = \"untrusted\"\n[env]\npass = [\"BAIT_*\"]\n";
+  constexpr std::string_view kPolicy = "version = 1\nextends = \"untrusted\"\n";
   // Code of low trust never runs on tier 0.
   constexpr std::string_view kProcess =
-      "version = 1\nextends = \"untrusted\"\ntier = \"process\"\ntrust = \"medium\"\n[env]\npass = [\"BAIT_*\"]\n";
+      "version = 1\nextends = \"untrusted\"\ntier = \"process\"\ntrust = \"medium\"\n";
   CLOCHE_TRY(write_text(in("policy.toml"), kPolicy));
   return write_text(in("policy-process.toml"), kProcess);
 }
