@@ -167,6 +167,16 @@ __attribute__((unused)) static const char* bait(const char* name) {
 }
 __attribute__((unused)) static long bait_number(const char* name) { return strtol(bait(name), NULL, 10); }
 
+// Behind what was got in spite of a limit. Another sandbox was never told of one; it may have one of its own, which
+// shows when something stopped the victim before it had all that it asked for.
+__attribute__((unused)) static const char* past_limit(const char* limit, int has_all) {
+  static char text[64];
+  const char* limits = getenv("BAIT_LIMITS");
+  if (limits != NULL && strcmp(limits, "none") == 0) return has_all ? ", and nothing stopped it" : "";
+  snprintf(text, sizeof text, " under a limit of %s", limit);
+  return text;
+}
+
 __attribute__((unused)) static ssize_t read_file(const char* path, char* buffer, size_t size) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;

@@ -238,6 +238,11 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
   if (!asked.against.empty()) {
     plan.against = asked.against;
     plan.columns.push_back({prove::Kind::kAgainst, "against", parsed.value("--against")});
+    proof.notes.emplace_back(
+        "another command is tried with every attack, while a tier of cloche is excused from what it says it does not "
+        "promise, and tier 0 has lesser variants of a few; so sums of the two do not compare, single attacks do");
+    proof.notes.emplace_back(
+        "it is told of no limit: attacks about limits show what it stops by itself, or by options in the command");
   } else if (asked.policy) {
     plan.policy = {"--policy", *asked.policy};
     plan.granted = asked.granted;

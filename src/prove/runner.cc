@@ -114,6 +114,7 @@ class Runner {
   Runner(const Plan& plan, const Stage& stage, const std::vector<Attack>& attacks) : plan_(plan), stage_(stage) {
     for (const Attack& attack : attacks) {
       rows_.push_back({attack, std::vector<Outcome>(plan.columns.size())});
+      if (!plan.against.empty()) rows_.back().attack.tries = tries_on(attack, Kind::kAgainst);
     }
   }
 
@@ -180,6 +181,7 @@ class Runner {
     const Kind kind = plan_.columns[attempt.job.column].kind;
     Environment env = base_environment();
     env["DECOY_TOKEN"] = "/decoy";  // also in what /proc shows of the bait
+    if (kind == Kind::kAgainst) env["BAIT_LIMITS"] = "none";
     env["BAIT_ENGINE"] = plan_.cloche;
     env["BAIT_INIT"] = stage_.in("cloche-init");
     env["BAIT_SETUID_HELPER"] = stage_.victim("23_setuid_helper");
