@@ -116,7 +116,9 @@ Result<Asked> read(const Parsed& parsed) {
   if (!parsed.operands.empty())
     return wrong("command line", "prove takes no operand", "quote the command of --against");
   if (parsed.has("--against")) {
-    CLOCHE_TRY_ASSIGN(out.against, prove::split_words(parsed.value("--against")));
+    auto words = prove::split_words(parsed.value("--against"));
+    if (!words) return wrong("--against", words.error().message, words.error().hint);
+    out.against = std::move(*words);
     if (out.against.empty()) return wrong("--against", "the command is empty", "write 'env' for no sandbox at all");
     CLOCHE_TRY(find_program(out.against.front()));
     if (parsed.has("--policy") || parsed.has("--tier") || parsed.has("--backend")) {

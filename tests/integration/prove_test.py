@@ -67,7 +67,8 @@ while True:
 
 def stages(state):
     """Directories of proves of this user."""
-    found = glob.glob("/var/tmp/cloche-prove-*") + glob.glob(os.path.join(state, "prove", "cloche-prove-*"))
+    parents = ("/var/tmp", "/tmp", "/dev/shm", os.path.join(state, "prove"))
+    found = [path for parent in parents for path in glob.glob(os.path.join(parent, "cloche-prove-*"))]
     return {path for path in found if os.path.exists(path) and os.stat(path).st_uid == os.geteuid()}
 
 
@@ -312,6 +313,8 @@ class Honest(ProveCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
             self.assertTrue(done.stderr.startswith("cloche: "), done.stderr)
             self.assertNotIn("--report", done.stderr)
+            if len(words) == 2 and words[0] == "--against":
+                self.assertTrue(done.stderr.startswith("cloche: --against: "), done.stderr)
 
 
 class NothingStays(ProveCase):
