@@ -275,14 +275,12 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
 // Tier 0 keeps nothing read-only inside of what may be written, so no program could be started.
 Status check_apart(const prove::Plan& plan, const prove::Stage& stage) {
   if (prove::walls_of(prove::Kind::kPolicy, plan.granted) != prove::Kind::kProcess) return {};
-  for (const std::string& place : plan.granted.writable) {
-    if (!prove::lies_in(stage.path(), place)) continue;
-    return fail(ErrorCode::kRefused, "files.write",
-                fmt::format("{} is granted, and the attack programs lie in it, at {}", shown_text(place),
-                            shown_text(stage.path())),
-                "prove it with --tier namespace, or grant a directory below it");
-  }
-  return {};
+  const std::string place = prove::place_around(stage.path(), plan.granted.writable);
+  if (place.empty()) return {};
+  return fail(ErrorCode::kRefused, "files.write",
+              fmt::format("{} is granted, and the attack programs lie in it, at {}", shown_text(place),
+                          shown_text(stage.path())),
+              "prove it with --tier namespace, or grant a directory below it");
 }
 
 int show(const prove::Proof& proof, const Asked& asked, const Parsed& parsed) {
@@ -306,10 +304,13 @@ int prove_all(const Asked& asked, const Parsed& parsed, const std::string& folde
   plan.env = read_environment();
 
   const SignalsStop stop_by_signals;
-  auto stage = prove::Stage::make(folder, attacks, plan.env, plan.granted.writable);
+  auto stage = prove::Stage::make(folder, attacks, plan.env, plan.granted);
   if (!stage) return complain(stage.error(), kExitFailed);
   if (const Status apart = check_apart(plan, *stage); !apart)
     return complain(apart.error(), exit_code_of(apart.error()));
+  if (const std::string place = prove::place_around(stage->path(), plan.granted.places); !place.empty()) {
+    prove::bait_is_granted(plan.granted, place);
+  }
   if (parsed.has("--keep")) {
     stage->keep();
     put(STDERR_FILENO, fmt::format("cloche: prove: kept: {}\n", printable(stage->path())));
