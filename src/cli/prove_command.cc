@@ -22,6 +22,7 @@
 #include "cli/prove_progress.h"
 #include "cli/report_file.h"
 #include "cli/run_options.h"
+#include "cli/secret_grants.h"
 #include "host/probe.h"
 #include "plan/doctor.h"
 #include "prove/manifest.h"
@@ -83,8 +84,8 @@ struct Asked {
   Colour colour = Colour::kNever;
 };
 
-// As execvp looks for it, but before every attack fails for want of it. What lies beside us is named in full: the attacks
-// run in other directories.
+// As execvp looks for it, but before every attack fails for want of it. What lies beside us is named in full: the
+// attacks run in other directories.
 Status find_program(std::string& program) {
   const auto is_there = [](const std::string& path) {
     struct stat st{};
@@ -224,7 +225,10 @@ Result<prove::Granted> check_policy(const Parsed& parsed, const std::string& fil
   CLOCHE_TRY_ASSIGN(const Plan plan, plan_of(args));
   const Environment env = read_environment();
   CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
-  return prove::granted_by(policy, plan, homes_of(env));
+  const prove::Words homes = homes_of(env);
+  prove::Granted granted = prove::granted_by(policy, plan, homes);
+  granted.secrets = secret_grants(policy, homes);
+  return granted;
 }
 
 // Which columns there are, and what a reader has to know about them.
@@ -323,6 +327,8 @@ int prove_all(const Asked& asked, const Parsed& parsed, const std::string& folde
   progress.end();
   if (!rows) return complain(rows.error(), rows.error().errno_value == ECANCELED ? kExitStopped : kExitFailed);
   proof.rows = std::move(*rows);
+  proof.granted_secrets = plan.granted.secrets;
+  proof.left_out_by_grant = prove::count_granted(proof.rows, plan.granted);
   proof.took = std::chrono::duration_cast<Millis>(Clock::now() - began);
   return show(proof, asked, parsed);
 }
