@@ -1,6 +1,6 @@
 // 9. No descriptor can be received from outside: no unix socket is reachable but the declared ones.
 //
-// attack: B receive-descriptors | not-with: sockets | looks for any unix socket by which descriptors could come in
+// attack: B receive-descriptors | not-with: sockets bait | looks for any unix socket by which descriptors could come in
 #include <dirent.h>
 #include <sys/socket.h>
 #include <sys/un.h>

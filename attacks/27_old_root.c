@@ -1,11 +1,11 @@
 // 27. The old root is unreachable: "..", /proc/N/root, fchdir, chroot.
 //
-// attack: E old-root-by-climbing | args: climb | options: --cwd / | no-process: tier 0 has the host's own mounts;
+// attack: E old-root-by-climbing | args: climb | not-with: bait | no-process: tier 0 has the host's own mounts;
 //     Landlock judges paths | tries to reach the host's root by .. and fchdir
-// attack: E old-root-by-proc | args: proc | options: --cwd / | no-process: tier 0 has the host's own mounts; Landlock
+// attack: E old-root-by-proc | args: proc | not-with: bait | no-process: tier 0 has the host's own mounts; Landlock
 //     judges paths | tries to reach the host's root by /proc/PID/root
-// attack: E old-root-by-chroot | args: chroot | options: --cwd / | no-process: tier 0 has the host's own mounts;
-//     Landlock judges paths | tries to break out by chroot
+// attack: E old-root-by-chroot | args: chroot | no-process: tier 0 has the host's own mounts; Landlock judges
+//     paths | tries to break out by chroot
 #include "victim.h"
 
 static const char* g_target;

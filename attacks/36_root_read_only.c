@@ -1,7 +1,7 @@
 // 36. The root tmpfs is read-only.
 //
-// attack: D write-system | no-process: tier 0 has the host's own mounts; Landlock judges paths | tries to make files
-//     in /, /usr, /etc and beside its grants
+// attack: D write-system | not-with: bait | no-process: tier 0 has the host's own mounts; Landlock judges paths |
+//     tries to make files in /, /usr, /etc and beside its grants
 #include <sys/statvfs.h>
 
 #include "victim.h"

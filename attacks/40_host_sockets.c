@@ -1,9 +1,9 @@
 // 40. Host unix sockets are unreachable by path.
 //
-// attack: B unix-socket | args: planted | tries to talk to a unix socket of the host
-// attack: B docker-socket | args: docker | not-with: sockets | tries to talk to the sockets of docker, dbus, systemd
-//     and others
-// attack: B socket-by-proc | args: proc | tries to reach a unix socket by /proc/PID/root
+// attack: B unix-socket | args: planted | not-with: bait | tries to talk to a unix socket of the host
+// attack: B docker-socket | args: docker | not-with: sockets bait | tries to talk to the sockets of docker, dbus,
+//     systemd and others
+// attack: B socket-by-proc | args: proc | not-with: bait | tries to reach a unix socket by /proc/PID/root
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   printf("ATTACK\n");  // from here on the host must be able to start programs of its own
   int status = in_child(hog);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 3) HELD();
-  if (WIFEXITED(status)) BREACH("%d MiB were filled\n", kMost);
+  if (WIFEXITED(status)) BREACH("%d MiB were filled%s\n", kMost, past_limit("64M", 1));
   // The engine answers to the kill of the child by killing everybody; give it the time to do so.
   for (int i = 0; i < 200; ++i) nap();
   BREACH("the kill of one process left the others alive\n");

@@ -30,8 +30,7 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; i < count; ++i) kill(children[i], SIGKILL);
   for (int i = 0; i < count; ++i) waitpid(children[i], NULL, 0);
-  if (count >= kMost) BREACH("%d processes could be made\n", count);
-  if (count > most_tasks(32, kMost)) BREACH("%d processes fit into a limit of 32\n", count);
+  if (count > most_tasks(32, kMost)) BREACH("%d processes were made%s\n", count, past_limit("32", count >= kMost));
   if (error != EAGAIN) BREACH("fork failed with %s, not EAGAIN\n", strerror(error));
   HELD();
 }

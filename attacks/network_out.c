@@ -5,9 +5,9 @@
 // attack: C tcp-out | args: tcp | not-with: host-network | looks for a way to send by TCP
 // attack: C udp-out | args: udp | not-with: host-network | looks for a way to send by UDP or DNS
 // attack: C ipv6-out | args: ipv6 | not-with: host-network | looks for a way to send by IPv6
-// attack: C ping-out | args: ping | not-with: host-network | tries to send by ICMP
-// attack: C raw-out | args: raw | not-with: host-network | tries to send raw packets
-// attack: C sctp-out | args: sctp | not-with: host-network | looks for a way to send by SCTP or multipath TCP
+// attack: C ping-out | args: ping | tries to send by ICMP
+// attack: C raw-out | args: raw | tries to send raw packets
+// attack: C sctp-out | args: sctp | looks for a way to send by SCTP or multipath TCP
 #include <netinet/in.h>
 #include <sys/socket.h>
 

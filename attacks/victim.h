@@ -83,9 +83,11 @@ __attribute__((unused)) static int chosen(const char* name) {
   return 1;
 }
 // Whoever starts victims believes "held" only when he reads it: a command that never started one also exits with 0. It
-// may print the same, and its own arguments; so a word is given as the last one, and answered by what becomes of it
-// here (FNV-1a). An argument, since some sandboxes pass no variables on.
+// may print the same, and its own arguments; so a word is given behind them, and answered by what becomes of it here
+// (FNV-1a). What the bait has to tell comes behind it once more: some sandboxes pass no variables on, and none of ours
+// is asked to.
 #define WORD "--word="
+#define TOLD "--bait="
 static char g_answer[24];
 static void answer_to_word(const char* word) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -97,12 +99,17 @@ __attribute__((noreturn, unused)) static void held(void) {
   verdict(0, "held%s\n", g_answer);
 }
 
-// Takes the word out of the arguments. A victim that hangs must not look like one that held.
-__attribute__((unused)) static void victim_begin(int* argc, char** argv) {
-  if (*argc > 1 && strncmp(argv[*argc - 1], WORD, strlen(WORD)) == 0) {
-    answer_to_word(argv[*argc - 1] + strlen(WORD));
-    argv[--*argc] = NULL;
+static int is_for_us(char* argument) {
+  if (strncmp(argument, WORD, strlen(WORD)) == 0) {
+    answer_to_word(argument + strlen(WORD));
+    return 1;
   }
+  return strncmp(argument, TOLD "BAIT_", strlen(TOLD "BAIT_")) == 0 && putenv(argument + strlen(TOLD)) == 0;
+}
+
+// Takes what is ours out of the arguments. A victim that hangs must not look like one that held.
+__attribute__((unused)) static void victim_begin(int* argc, char** argv) {
+  while (*argc > 1 && is_for_us(argv[*argc - 1])) argv[--*argc] = NULL;
   setvbuf(stdout, NULL, _IOLBF, 0);
   alarm(10);
   printf("begun%s\n", g_answer);
@@ -155,10 +162,20 @@ __attribute__((unused)) static int in_child(int (*attempt)(void)) {
 
 __attribute__((unused)) static const char* bait(const char* name) {
   const char* value = getenv(name);
-  if (value == NULL || *value == '\0') CANNOT("no %s in the environment; run under the bait\n", name);
+  if (value == NULL || *value == '\0') CANNOT("nobody told %s; run under the bait\n", name);
   return value;
 }
 __attribute__((unused)) static long bait_number(const char* name) { return strtol(bait(name), NULL, 10); }
+
+// Behind what was got in spite of a limit. Another sandbox was never told of one; it may have one of its own, which
+// shows when something stopped the victim before it had all that it asked for.
+__attribute__((unused)) static const char* past_limit(const char* limit, int has_all) {
+  static char text[64];
+  const char* limits = getenv("BAIT_LIMITS");
+  if (limits != NULL && strcmp(limits, "none") == 0) return has_all ? ", and nothing stopped it" : "";
+  snprintf(text, sizeof text, " under a limit of %s", limit);
+  return text;
+}
 
 __attribute__((unused)) static ssize_t read_file(const char* path, char* buffer, size_t size) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,10 +1,11 @@
 // Lays out on the host what each victim would reach if its wall were missing, then runs a command among it:
 //   bait --dir DIR [--uid UID] [--groups] [--subreaper] [--tty] [--evil-dev symlink|wrong] [--evil-proc]
-//        [--lacking trace|cgroups] -- COMMAND ARGS...
+//        [--lacking trace|cgroups] [--tell] -- COMMAND ARGS...
 //   bait --dir DIR --plant          only the files, for whoever compares them afterwards
 // The command inherits open descriptors, ignored and blocked signals, a full environment with loader hooks, a session
 // keyring with a key in it and, as root, supplementary groups and a shared mount tree. A process of the bait's answers
-// on loopback ports. BAIT_* variables tell a victim where to look. DIR belongs to the caller, who removes it. Exits
+// on loopback ports. BAIT_* variables tell a victim where to look, with --tell also arguments behind the last one, for
+// where no variables arrive. DIR belongs to the caller, who removes it. Exits
 // with the command's code, 128+signal if it was killed.
 #include <grp.h>
 #include <mqueue.h>
@@ -32,6 +33,7 @@ struct options {
   int evil_proc;
   int subreaper;        // orphans come here, where nobody reaps them
   int plant;            // files only
+  int tell;             // also by arguments
   int groups;           // an ordinary user with supplementary groups; root has them anyway
   const char* lacking;  // what root does not have, as in many a container: the right to trace, or cgroups
 };
@@ -290,6 +292,21 @@ static void stop(int number) {
   g_stop = 1;
 }
 
+// What victim.h takes for its own.
+static char** with_told(char** command) {
+  extern char** environ;
+  size_t words = 0, variables = 0;
+  while (command[words] != NULL) ++words;
+  while (environ[variables] != NULL) ++variables;
+  char** out = calloc(words + variables + 1, sizeof *out);
+  if (out == NULL) die("no memory");
+  memcpy(out, command, words * sizeof *out);
+  for (char** entry = environ; *entry != NULL; ++entry) {
+    if (strncmp(*entry, "BAIT_", 5) == 0 && asprintf(&out[words++], TOLD "%s", *entry) < 0) die("no memory");
+  }
+  return out;
+}
+
 static _Noreturn void become(const struct options* options, char** command, pid_t target, const char* terminal) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   signal(SIGTERM, SIG_DFL);
@@ -312,7 +329,7 @@ static _Noreturn void become(const struct options* options, char** command, pid_
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGUSR2);
   sigprocmask(SIG_SETMASK, &blocked, NULL);
-  execvp(command[0], command);
+  execvp(command[0], options->tell ? with_told(command) : command);
   die(command[0]);
   _exit(120);
 }
@@ -334,6 +351,8 @@ static int parse(int argc, char** argv, struct options* options) {
       options->evil_proc = 1;
     else if (strcmp(argv[i], "--plant") == 0)
       options->plant = 1;
+    else if (strcmp(argv[i], "--tell") == 0)
+      options->tell = 1;
     else if (strcmp(argv[i], "--groups") == 0)
       options->groups = 1;
     else if (strcmp(argv[i], "--subreaper") == 0)
@@ -344,7 +363,7 @@ static int parse(int argc, char** argv, struct options* options) {
   }
   fprintf(stderr,
           "usage: bait --dir DIR [--uid UID] [--groups] [--subreaper] [--tty] [--evil-dev symlink|wrong] [--evil-proc] "
-          "[--lacking trace|cgroups] -- COMMAND...\n");
+          "[--lacking trace|cgroups] [--tell] -- COMMAND...\n");
   exit(120);
 }
 

@@ -22,6 +22,7 @@
 #include "cli/prove_progress.h"
 #include "cli/report_file.h"
 #include "cli/run_options.h"
+#include "cli/secret_grants.h"
 #include "host/probe.h"
 #include "plan/doctor.h"
 #include "prove/manifest.h"
@@ -40,7 +41,7 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--tier", 0, "TIER", "Only this tier: process or namespace"},
     {"--backend", 0, "NAME", "Only this backend: native or bwrap"},
     {"--policy", 'P', "FILE",
-     "Proves this policy: the programs get leave to run and BAIT_* variables, and nothing else"},
+     "Proves this policy: the programs get leave to run, and nothing else"},
     {"--against", 0, "COMMAND",
      "Proves another sandbox: a command that is followed by the program to run; @PROGRAMS@ is the directory that holds "
      "the programs"},
@@ -83,8 +84,8 @@ struct Asked {
   Colour colour = Colour::kNever;
 };
 
-// As execvp looks for it, but before every attack fails for want of it. What lies beside us is named in full: the attacks
-// run in other directories.
+// As execvp looks for it, but before every attack fails for want of it. What lies beside us is named in full: the
+// attacks run in other directories.
 Status find_program(std::string& program) {
   const auto is_there = [](const std::string& path) {
     struct stat st{};
@@ -116,7 +117,9 @@ Result<Asked> read(const Parsed& parsed) {
   if (!parsed.operands.empty())
     return wrong("command line", "prove takes no operand", "quote the command of --against");
   if (parsed.has("--against")) {
-    CLOCHE_TRY_ASSIGN(out.against, prove::split_words(parsed.value("--against")));
+    auto words = prove::split_words(parsed.value("--against"));
+    if (!words) return wrong("--against", words.error().message, words.error().hint);
+    out.against = std::move(*words);
     if (out.against.empty()) return wrong("--against", "the command is empty", "write 'env' for no sandbox at all");
     CLOCHE_TRY(find_program(out.against.front()));
     if (parsed.has("--policy") || parsed.has("--tier") || parsed.has("--backend")) {
@@ -222,7 +225,10 @@ Result<prove::Granted> check_policy(const Parsed& parsed, const std::string& fil
   CLOCHE_TRY_ASSIGN(const Plan plan, plan_of(args));
   const Environment env = read_environment();
   CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
-  return prove::granted_by(policy, plan, homes_of(env));
+  const prove::Words homes = homes_of(env);
+  prove::Granted granted = prove::granted_by(policy, plan, homes);
+  granted.secrets = secret_grants(policy, homes);
+  return granted;
 }
 
 // Which columns there are, and what a reader has to know about them.
@@ -238,6 +244,11 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
   if (!asked.against.empty()) {
     plan.against = asked.against;
     plan.columns.push_back({prove::Kind::kAgainst, "against", parsed.value("--against")});
+    proof.notes.emplace_back(
+        "another command is tried with every attack, while a tier of cloche is excused from what it says it does not "
+        "promise, and tier 0 has lesser variants of a few; so sums of the two do not compare, single attacks do");
+    proof.notes.emplace_back(
+        "it is told of no limit: attacks about limits show what it stops by itself, or by options in the command");
   } else if (asked.policy) {
     plan.policy = {"--policy", *asked.policy};
     plan.granted = asked.granted;
@@ -268,14 +279,12 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
 // Tier 0 keeps nothing read-only inside of what may be written, so no program could be started.
 Status check_apart(const prove::Plan& plan, const prove::Stage& stage) {
   if (prove::walls_of(prove::Kind::kPolicy, plan.granted) != prove::Kind::kProcess) return {};
-  for (const std::string& place : plan.granted.writable) {
-    if (!prove::lies_in(stage.path(), place)) continue;
-    return fail(ErrorCode::kRefused, "files.write",
-                fmt::format("{} is granted, and the attack programs lie in it, at {}", shown_text(place),
-                            shown_text(stage.path())),
-                "prove it with --tier namespace, or grant a directory below it");
-  }
-  return {};
+  const std::string place = prove::place_around(stage.path(), plan.granted.writable);
+  if (place.empty()) return {};
+  return fail(ErrorCode::kRefused, "files.write",
+              fmt::format("{} is granted, and the attack programs lie in it, at {}", shown_text(place),
+                          shown_text(stage.path())),
+              "prove it with --tier namespace, or grant a directory below it");
 }
 
 int show(const prove::Proof& proof, const Asked& asked, const Parsed& parsed) {
@@ -299,10 +308,13 @@ int prove_all(const Asked& asked, const Parsed& parsed, const std::string& folde
   plan.env = read_environment();
 
   const SignalsStop stop_by_signals;
-  auto stage = prove::Stage::make(folder, attacks, plan.env, plan.granted.writable);
+  auto stage = prove::Stage::make(folder, attacks, plan.env, plan.granted);
   if (!stage) return complain(stage.error(), kExitFailed);
   if (const Status apart = check_apart(plan, *stage); !apart)
     return complain(apart.error(), exit_code_of(apart.error()));
+  if (const std::string place = prove::place_around(stage->path(), plan.granted.places); !place.empty()) {
+    prove::bait_is_granted(plan.granted, place);
+  }
   if (parsed.has("--keep")) {
     stage->keep();
     put(STDERR_FILENO, fmt::format("cloche: prove: kept: {}\n", printable(stage->path())));
@@ -315,6 +327,8 @@ int prove_all(const Asked& asked, const Parsed& parsed, const std::string& folde
   progress.end();
   if (!rows) return complain(rows.error(), rows.error().errno_value == ECANCELED ? kExitStopped : kExitFailed);
   proof.rows = std::move(*rows);
+  proof.granted_secrets = plan.granted.secrets;
+  proof.left_out_by_grant = prove::count_granted(proof.rows, plan.granted);
   proof.took = std::chrono::duration_cast<Millis>(Clock::now() - began);
   return show(proof, asked, parsed);
 }

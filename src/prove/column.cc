@@ -112,6 +112,16 @@ Words args_on(const Attack& attack, Kind kind, const Granted& granted) {
   return out;
 }
 
+std::string tries_on(const Attack& attack, Kind kind) {
+  constexpr std::string_view kLimit = " under a limit of ";
+  std::string out = attack.tries;
+  const std::size_t at = out.find(kLimit);
+  if (kind != Kind::kAgainst || at == std::string::npos) return out;
+  const std::size_t end = std::min(out.find_first_of(" ,", at + kLimit.size()), out.size());
+  const std::size_t begin = at > 0 && out[at - 1] == ',' ? at - 1 : at;
+  return out.erase(begin, end - begin);
+}
+
 std::optional<Words> narrowing_options(const Words& options) {
   constexpr std::array kValues = {"--memory", "--pids", "--files",    "--disk", "--inodes",
                                   "--output", "--wall", "--cpu-time", "--grace"};

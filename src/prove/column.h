@@ -52,6 +52,9 @@ std::string left_out(const Attack& attack, Kind kind, const Granted& granted);
 
 Words args_on(const Attack& attack, Kind kind, const Granted& granted);
 
+// What it tries, for people: another command is told of no limit.
+std::string tries_on(const Attack& attack, Kind kind);
+
 // Of the attack's options those that only narrow a policy or connect the guest: a user's own policy gets no more.
 // Nothing: the attack needs a grant.
 std::optional<Words> narrowing_options(const Words& options);

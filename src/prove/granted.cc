@@ -12,6 +12,8 @@ namespace cloche::prove {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kBait = "bait";  // in "not-with:"
+
 std::string plain(const std::string& path) {
   std::string out = fs::path(path).lexically_normal().string();
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
@@ -63,6 +65,7 @@ std::string first_about(const Words& areas, const std::vector<HomeGrant>& grants
 Granted granted_by(const Policy& policy, const cloche::Plan& plan, const Words& homes) {
   Granted out;
   out.backend = plan.backend;
+  out.places = plan.grants;
   out.writable = plan.watched;
   const auto add = [&](std::vector<HomeGrant>& to, const char* key, const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
@@ -87,12 +90,26 @@ Granted granted_by(const Policy& policy, const cloche::Plan& plan, const Words& 
   return out;
 }
 
-bool lies_in(const std::string& path, const std::string& directory) { return is_in(plain(path), plain(directory)); }
+std::string place_around(const std::string& path, const Words& places) {
+  std::error_code error;
+  const std::string real = plain(fs::weakly_canonical(path, error).string());
+  const auto found = std::ranges::find_if(places, [&](const std::string& place) {
+    const std::string top = plain(fs::weakly_canonical(place, error).string());
+    return is_in(plain(path), plain(place)) || (!top.empty() && is_in(real, top));
+  });
+  return found == places.end() ? "" : *found;
+}
+
+void bait_is_granted(Granted& granted, const std::string& place) {
+  granted.others[kBait] = fmt::format("the policy grants {}, where what it looks for is planted", shown_text(place));
+}
 
 std::string grant_of(const Attack& attack, const Granted& granted) {
   if (std::string why = first_about(attack.reads, granted.readable); !why.empty()) return why;
   if (std::string why = first_about(attack.changes, granted.changeable); !why.empty()) return why;
-  for (const std::string& word : attack.not_with) {
+  Words words = attack.not_with;
+  if (!attack.reads.empty() || !attack.changes.empty()) words.emplace_back(kBait);
+  for (const std::string& word : words) {
     if (const auto found = granted.others.find(word); found != granted.others.end()) return found->second;
   }
   return {};

@@ -76,9 +76,31 @@ TEST(Granted, ThePlanSaysWhatThePolicyRunsOn) {
   cloche::Plan plan;
   plan.backend = Backend::kBwrap;
   plan.watched = {"/home/me"};
+  plan.grants = {"/home/me", "/opt/x"};
   const Granted granted = granted_by({}, plan, kHomes);
   EXPECT_EQ(granted.backend, Backend::kBwrap);
   EXPECT_EQ(granted.writable, Words{"/home/me"});
+  EXPECT_EQ(granted.places, (Words{"/home/me", "/opt/x"}));
+}
+
+TEST(Granted, APlaceIsAroundWhatLiesInIt) {
+  const Words places{"/opt/x", "/var/"};
+  EXPECT_EQ(place_around("/var/tmp/stage", places), "/var/");
+  EXPECT_EQ(place_around("/opt/x", places), "/opt/x");
+  EXPECT_EQ(place_around("/opt/xy", places), "");
+  EXPECT_EQ(place_around("/opt/y/../x/z", places), "/opt/x");
+  EXPECT_EQ(place_around("/opt", places), "");
+}
+
+TEST(Granted, WhatIsPlantedInAGrantIsNoBreach) {
+  Granted granted;
+  const Attack reading{.reads = {".ssh"}}, changing{.changes = {"."}}, by_name{.not_with = {"bait"}};
+  for (const Attack& attack : {reading, changing, by_name}) EXPECT_EQ(grant_of(attack, granted), "");
+  bait_is_granted(granted, "/tmp");
+  for (const Attack& attack : {reading, changing, by_name}) {
+    EXPECT_EQ(grant_of(attack, granted), "the policy grants \"/tmp\", where what it looks for is planted");
+  }
+  EXPECT_EQ(grant_of({.not_with = {"sockets"}}, granted), "");
 }
 
 TEST(Granted, ANetworkOfTheHostIsNoWall) {

@@ -59,6 +59,27 @@ bool Proof::all_held() const {
   return all[at(Verdict::kBreached)] == 0 && all[at(Verdict::kNotTried)] == 0 && all[at(Verdict::kHeld)] > 0;
 }
 
+std::size_t count_granted(const std::vector<Row>& rows, const Granted& granted) {
+  return static_cast<std::size_t>(std::ranges::count_if(rows, [&granted](const Row& row) {
+    const bool left_out = std::ranges::find(row.outcomes, Verdict::kLeftOut, &Outcome::verdict) != row.outcomes.end();
+    return left_out && narrowing_options(row.attack.options) && !grant_of(row.attack, granted).empty();
+  }));
+}
+
+std::string left_out_text(const Proof& proof) {
+  const std::size_t number = proof.left_out_by_grant;
+  if (number == 0) return {};
+  return fmt::format("{} attack{} left out because the policy grants what {} for", number,
+                     number == 1 ? " was" : "s were", number == 1 ? "it looks" : "they look");
+}
+
+std::string warning_of(const Proof& proof) {
+  if (proof.granted_secrets.empty()) return {};
+  const std::string left_out = left_out_text(proof);
+  return fmt::format("the policy grants places of secrets{}{}: {}", left_out.empty() ? "" : ", and ", left_out,
+                     fmt::join(proof.granted_secrets, "; "));
+}
+
 Verdict worst_of(const Count& count) {
   for (const Verdict verdict : {Verdict::kBreached, Verdict::kNotTried, Verdict::kHeld, Verdict::kNotPromised}) {
     if (count[at(verdict)] > 0) return verdict;

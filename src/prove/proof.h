@@ -26,7 +26,9 @@ struct Proof {
   std::vector<std::string> notes{};                         // what a reader has to know
   std::vector<Column> columns{};
   std::vector<Skipped> unusable{};
-  std::vector<Row> rows{};  // by threat
+  std::vector<Row> rows{};            // by threat
+  Words granted_secrets{};            // what of the user's own policy grants places of secrets
+  std::size_t left_out_by_grant = 0;  // attacks on what it grants
   std::chrono::milliseconds took{0};
 
   Count count() const;
@@ -34,6 +36,14 @@ struct Proof {
   bool has(Threat threat) const;
   bool all_held() const;  // nothing breached, nothing untried, and something held
 };
+
+// How many attacks were left out because the policy grants what they are about.
+std::size_t count_granted(const std::vector<Row>& rows, const Granted& granted);
+
+// What comes before every sum: that the policy grants places of secrets. Empty: it grants none.
+std::string warning_of(const Proof& proof);
+// That attacks were left out since the policy grants what they look for. Empty: none was.
+std::string left_out_text(const Proof& proof);
 
 std::vector<std::pair<std::string, std::string>> facts_of(const HostFacts& host);
 

@@ -16,6 +16,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bot
 thead th { border-bottom-width: 2px; } code { font-size: .92em; overflow-wrap: anywhere; }
 .held { color: var(--ok); } .breached { color: var(--bad); font-weight: 700; } .not-tried { color: var(--unsure);
   font-weight: 700; } .not-promised, .left-out, .small { color: var(--dim); } .small { font-size: .88em; }
+.warned { color: var(--unsure); font-weight: 700; }
 .verdict { border: 2px solid; border-radius: .4rem; padding: .6rem 1rem; font-size: 1.1rem; }
 @media print { body { margin: 0; max-width: none; font-size: 10pt; } tr { break-inside: avoid; }
   thead { display: table-header-group; } })";
@@ -35,6 +36,28 @@ class Page {
   std::string text_;
 };
 
+void put_verdict(Page& page, const Proof& proof) {
+  const Count all = proof.count();
+  const auto number = [&all](Verdict verdict) { return all[static_cast<std::size_t>(verdict)]; };
+  const std::string warning = warning_of(proof);
+  const std::string left_out = left_out_text(proof);
+  std::string text =
+      proof.all_held()
+          ? fmt::format("All {} attempts that are promised to be stopped were stopped.", number(Verdict::kHeld))
+          : fmt::format("{} breached, {} could not be tried, {} held.", number(Verdict::kBreached),
+                        number(Verdict::kNotTried), number(Verdict::kHeld));
+  if (!warning.empty()) {
+    text = fmt::format("Warning: {}.<br>{}", shown(warning), text);
+  } else if (!left_out.empty()) {
+    text += fmt::format(" {}.", left_out);
+  }
+  page.put("<p class=\"verdict {}\">{}</p>",
+           !proof.all_held() ? "breached"
+           : warning.empty() ? "held"
+                             : "warned",
+           text);
+}
+
 void put_head(Page& page, const Proof& proof) {
   page.put("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
   page.put("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
@@ -42,13 +65,7 @@ void put_head(Page& page, const Proof& proof) {
   page.put("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">");
   page.put("<title>cloche prove, {}</title>\n<style>\n{}\n</style>\n</head>\n<body>", shown(proof.date), kStyle);
   page.put("<h1>What this machine's sandbox withstands</h1>");
-  const Count all = proof.count();
-  const auto number = [&all](Verdict verdict) { return all[static_cast<std::size_t>(verdict)]; };
-  page.put("<p class=\"verdict {}\">{}</p>", proof.all_held() ? "held" : "breached",
-           proof.all_held()
-               ? fmt::format("All {} attempts that are promised to be stopped were stopped.", number(Verdict::kHeld))
-               : fmt::format("{} breached, {} could not be tried, {} held.", number(Verdict::kBreached),
-                             number(Verdict::kNotTried), number(Verdict::kHeld)));
+  put_verdict(page, proof);
   page.put(
       "<p>{} attacks, tried by <code>cloche prove</code> {} on {} in {}. Each is a small program that ran where "
       "untrusted code would run, and looked for canaries that were planted for it.</p>",

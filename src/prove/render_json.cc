@@ -40,6 +40,8 @@ void put_summary(JsonWriter& json, const Proof& proof) {
   for (const Verdict verdict : kVerdicts) {
     json.member(to_string(verdict), count[static_cast<std::size_t>(verdict)]);
   }
+  json.member("left_out_by_grant", proof.left_out_by_grant);
+  json.strings("granted_secrets", proof.granted_secrets);
   json.member("took_ms", proof.took.count());
   json.end_object();
 }
@@ -55,7 +57,10 @@ std::string to_json(const Proof& proof) {
   json.name("host").begin_object();
   for (const auto& [name, value] : proof.host) json.member(name, value);
   json.end_object();
-  json.strings("notes", proof.notes);
+  std::vector<std::string> notes = proof.notes;
+  if (const std::string warning = warning_of(proof); !warning.empty())
+    notes.insert(notes.begin(), "warning: " + warning);
+  json.strings("notes", notes);
   put_columns(json, proof);
   put_summary(json, proof);
   json.name("attacks").begin_array();

@@ -48,6 +48,38 @@ TEST(Html, NothingOfOthersIsMarkup) {
   EXPECT_THAT(page, Not(HasSubstr("\x1b")));
 }
 
+TEST(Proof, AttacksOnWhatIsGrantedAreCounted) {
+  Granted granted;
+  granted.others["sockets"] = "sockets.allow grants \"/x\"";
+  const auto row = [](Attack attack, Verdict verdict) { return Row{std::move(attack), {{.verdict = verdict}}}; };
+  const Attack granted_one{.not_with = {"sockets"}}, needs_one{.options = {"--write", "/x"}, .not_with = {"sockets"}};
+  EXPECT_EQ(count_granted({row(granted_one, Verdict::kLeftOut), row(needs_one, Verdict::kLeftOut),
+                           row(granted_one, Verdict::kNotPromised), row({}, Verdict::kHeld)},
+                          granted),
+            1U);
+}
+
+TEST(Proof, APolicyThatGrantsSecretsIsWarnedOfFirst) {
+  Proof proof{.version = "1", .date = "today"};
+  proof.columns = {{Kind::kPolicy, "policy", "p.toml"}};
+  proof.rows = {Row{{.name = "one", .tries = "tries"}, {{.verdict = Verdict::kHeld}}}};
+  EXPECT_THAT(to_html(proof), HasSubstr("<p class=\"verdict held\">All 1 attempts"));
+  EXPECT_THAT(render(proof, Extent::kSummary, Colour::kNever), Not(HasSubstr("warning")));
+  proof.left_out_by_grant = 2;
+  EXPECT_THAT(to_html(proof), HasSubstr("were stopped. 2 attacks were left out because the policy grants what they"));
+  proof.granted_secrets = {"files.read \"~/<i>\""};
+  proof.notes = {"other"};
+  const std::string page = to_html(proof);
+  EXPECT_THAT(page,
+              HasSubstr("<p class=\"verdict warned\">Warning: the policy grants places of secrets, and 2 attacks"));
+  EXPECT_THAT(page, HasSubstr("files.read &quot;~/&lt;i&gt;&quot;.<br>All 1 attempts"));
+  EXPECT_THAT(render(proof, Extent::kSummary, Colour::kNever),
+              HasSubstr("warning: the policy grants places of secrets"));
+  EXPECT_THAT(to_json(proof), testing::ContainsRegex("\"notes\": \\[[^a-z]*\"warning: the policy"));
+  proof.rows[0].outcomes[0].verdict = Verdict::kBreached;
+  EXPECT_THAT(to_html(proof), HasSubstr("<p class=\"verdict breached\">Warning: ")) << "and worse";
+}
+
 TEST(Html, NeedsNoOtherFile) {
   const std::string page = to_html(sample());
   for (const char* word : {"http://", "https://", "<link", "@import", "url("}) EXPECT_THAT(page, Not(HasSubstr(word)));

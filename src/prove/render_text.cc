@@ -38,6 +38,10 @@ class Page {
       before = std::string(display_width(head), ' ');
     }
   }
+  void warning(std::string_view text) {
+    for (const std::string& part : wrap(printable(text), kColumns, kMostLines))
+      line(paint(part, Hue::kYellow, colour_));
+  }
   std::string painted(std::string_view text, Verdict verdict) const { return paint(text, hue_of(verdict), colour_); }
   std::string take() { return std::move(text_); }
 
@@ -120,6 +124,11 @@ std::string render(const Proof& proof, Extent extent, Colour colour) {
     put_reasons(page, proof, verdict);
   }
   page.line("");
+  if (const std::string warning = warning_of(proof); !warning.empty()) {
+    page.warning("warning: " + warning);
+  } else if (const std::string left_out = left_out_text(proof); !left_out.empty()) {
+    page.line(left_out);
+  }
   const Count all = proof.count();
   std::string legend;
   for (const Verdict verdict : kVerdicts) {

@@ -114,6 +114,7 @@ class Runner {
   Runner(const Plan& plan, const Stage& stage, const std::vector<Attack>& attacks) : plan_(plan), stage_(stage) {
     for (const Attack& attack : attacks) {
       rows_.push_back({attack, std::vector<Outcome>(plan.columns.size())});
+      if (!plan.against.empty()) rows_.back().attack.tries = tries_on(attack, Kind::kAgainst);
     }
   }
 
@@ -180,10 +181,11 @@ class Runner {
     const Kind kind = plan_.columns[attempt.job.column].kind;
     Environment env = base_environment();
     env["DECOY_TOKEN"] = "/decoy";  // also in what /proc shows of the bait
+    if (kind == Kind::kAgainst) env["BAIT_LIMITS"] = "none";
     env["BAIT_ENGINE"] = plan_.cloche;
     env["BAIT_INIT"] = stage_.in("cloche-init");
     env["BAIT_SETUID_HELPER"] = stage_.victim("23_setuid_helper");
-    Words words{stage_.in("bait"), "--dir", directory};
+    Words words{stage_.in("bait"), "--dir", directory, "--tell"};
     words.insert(words.end(), attack.bait.begin(), attack.bait.end());
     words.emplace_back("--");
     for (const std::string& word : command_of(plan_, stage_, directory, attack, kind, args)) {
@@ -332,7 +334,6 @@ Words command_of(const Plan& plan, const Stage& stage, const std::string& bait_d
     out = {plan.cloche, "run", "--quiet", "--exec", stage.programs()};
     if (kind == Kind::kPolicy) {
       out.insert(out.end(), plan.policy.begin(), plan.policy.end());
-      out.insert(out.end(), {"--pass", "BAIT_*"});
     } else {
       out.insert(out.end(), {"--policy", stage.in(kind == Kind::kProcess ? "policy-process.toml" : "policy.toml"),
                              "--backend", kind == Kind::kBwrap ? "bwrap" : "native"});

@@ -9,10 +9,12 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -20,7 +22,6 @@
 
 #include "base/units.h"
 #include "host/programs.h"
-#include "prove/granted.h"
 #include "store/place.h"
 #include "sys/file.h"
 
@@ -30,29 +31,42 @@ namespace {
 
 constexpr const char* kStep = "stage";
 constexpr const char* kPrefix = "cloche-prove-";
-constexpr const char* kKept = "kept";        // somebody wants to look at it
-constexpr const char* kShared = "/var/tmp";  // not /tmp, which every cell has of its own
-constexpr std::size_t kLongestParent = 64;   // a socket below has to fit into 107 bytes
+constexpr const char* kKept = "kept";       // somebody wants to look at it
+constexpr std::size_t kLongestParent = 64;  // a socket below has to fit into 107 bytes
+// Where everybody can go. The last two every cell has of its own, which hides what is planted there by itself.
+constexpr std::array<const char*, 3> kShared = {"/var/tmp", "/tmp", "/dev/shm"};
 
-bool lies_in_one_of(const std::string& path, const Words& places) {
-  std::error_code error;
-  const std::string real = fs::weakly_canonical(path, error).string();
-  return std::ranges::any_of(places, [&](const std::string& place) {
-    const std::string top = fs::weakly_canonical(place, error).string();
-    return lies_in(path, place) || (!top.empty() && lies_in(real, top));
-  });
+bool is_shared(const std::string& parent) { return std::ranges::find(kShared, parent) != kShared.end(); }
+
+bool can_hold_programs(const std::string& parent) {
+  struct statvfs info{};
+  return ::access(parent.c_str(), W_OK | X_OK) == 0 && ::statvfs(parent.c_str(), &info) == 0 &&
+         (info.f_flag & ST_NOEXEC) == 0;
 }
 
 // An ordinary user's lies below the state directory, where nobody else can go. Root's guests have other uids and must
 // be able to go there, which root's home does not let them.
-std::string parent_for(const Environment& env, const Words& writable) {
-  if (::geteuid() == 0) return kShared;
-  const auto place = store::choose_place(env);
-  if (!place || !store::open_beside_runs(*place, "prove", store::Missing::kMake)) return kShared;
-  std::string path = place->directory + "/prove";
-  // Tier 0 cannot keep programs read-only in there, and the bait would be granted, which nobody meant to grant.
-  if (lies_in_one_of(path, writable)) return kShared;
-  return path.size() <= kLongestParent ? path : kShared;
+Words parents_for(const Environment& env) {
+  Words out;
+  const auto own = store::choose_place(env);
+  if (::geteuid() != 0 && own && store::open_beside_runs(*own, "prove", store::Missing::kMake)) {
+    out.push_back(own->directory + "/prove");
+  }
+  out.insert(out.end(), kShared.begin(), kShared.end());
+  std::erase_if(out, [](const std::string& one) { return one.size() > kLongestParent || !can_hold_programs(one); });
+  if (out.empty()) out.emplace_back(kShared.front());  // what is wrong with it will be told
+  return out;
+}
+
+// In a grant the bait would be granted as well, which nobody meant to grant; in a writable one tier 0 cannot even keep
+// the programs read-only.
+std::string parent_for(const Words& parents, const Granted& granted) {
+  for (const Words* grants : {&granted.places, &granted.writable}) {
+    const auto found =
+        std::ranges::find_if(parents, [&](const std::string& one) { return place_around(one, *grants).empty(); });
+    if (found != parents.end()) return *found;
+  }
+  return parents.front();
 }
 
 enum class Wait : std::uint8_t { kNo };
@@ -113,7 +127,7 @@ bool remove_patiently(const std::string& path, int rounds) {
 // Where others can look for it; who has a private directory needs no secret.
 std::string new_secret(const std::string& parent) {
   std::uint64_t number = 0;
-  if (parent != kShared) return {};
+  if (!is_shared(parent)) return {};
   while (::getrandom(&number, sizeof number, 0) != sizeof number) continue;
   return fmt::format("-{:016x}", number);
 }
@@ -164,9 +178,10 @@ Result<std::string> find_attacks() {
 }
 
 Result<Stage> Stage::make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env,
-                          const Words& writable) {
-  const std::string parent = parent_for(env, writable);
-  remove_stale(parent);
+                          const Granted& granted) {
+  const Words parents = parents_for(env);
+  for (const std::string& one : parents) remove_stale(one);
+  const std::string parent = parent_for(parents, granted);
   std::string path = fmt::format("{}/{}XXXXXX", parent, kPrefix);
   if (::mkdtemp(path.data()) == nullptr) {
     return fail_errno(errno, kStep, fmt::format("no directory could be made in {}", shown_text(parent)));
@@ -214,10 +229,10 @@ Status Stage::fill(const std::string& from, const std::vector<Attack>& attacks) 
     if (attack.victim == "23_setuid")
       CLOCHE_TRY(copy_program(victim(attack.victim), victim("23_setuid_helper"), 04755));
   }
-  constexpr std::string_view kPolicy = "version = 1\nextends = \"untrusted\"\n[env]\npass = [\"BAIT_*\"]\n";
+  constexpr std::string_view kPolicy = "version = 1\nextends = \"untrusted\"\n";
   // Code of low trust never runs on tier 0.
   constexpr std::string_view kProcess =
-      "version = 1\nextends = \"untrusted\"\ntier = \"process\"\ntrust = \"medium\"\n[env]\npass = [\"BAIT_*\"]\n";
+      "version = 1\nextends = \"untrusted\"\ntier = \"process\"\ntrust = \"medium\"\n";
   CLOCHE_TRY(write_text(in("policy.toml"), kPolicy));
   return write_text(in("policy-process.toml"), kProcess);
 }

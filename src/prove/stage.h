@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "prove/attack.h"
+#include "prove/granted.h"
 
 namespace cloche::prove {
 
@@ -23,10 +24,10 @@ Result<std::string> find_attacks();
 
 class Stage {
  public:
-  // Copies the programs of these attacks; one that is missing is no error yet. Below a place that is `writable` for
-  // the guests only where there is no other.
+  // Copies the programs of these attacks; one that is missing is no error yet. Below a place that is granted to the
+  // guests only where there is no other.
   static Result<Stage> make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env,
-                            const Words& writable);
+                            const Granted& granted);
   Stage(Stage&&) noexcept;
   Stage& operator=(Stage&&) = delete;
   Stage(const Stage&) = delete;

@@ -1,9 +1,11 @@
 """cloche prove --policy from outside: a policy is judged by what it grants and by what it runs on."""
 import json
 import os
+import re
+import subprocess
 
-from cell import CGROUPS, HOST
-from prove_case import ProveCase
+from cell import CGROUPS, CLOCHE, HOST
+from prove_case import PATIENCE, ProveCase
 
 
 class Policies(ProveCase):
@@ -19,9 +21,66 @@ class Policies(ProveCase):
         self.assertEqual(tight, {**dict.fromkeys(self.ONLY, "held"), "leave-grant": "left-out"})
         passing = self.prove_policy('[env]\npass = ["DECOY_TOKEN"]')
         self.assertEqual(passing, {**tight, "token-variable": "breached"})
+
+    def test_X3_nothing_is_planted_in_what_a_policy_grants(self):
         os.makedirs(os.path.join(self.state, "prove"), mode=0o700, exist_ok=True)
-        reading = self.prove_policy(f'[files]\nread = ["/var/tmp", "{self.state}/prove"]')
-        self.assertEqual(reading, {**tight, "read-ssh": "breached"})
+        for grants in (["/var/tmp"], ["/var/tmp", f"{self.state}/prove"]):
+            for key in ("read", "write"):
+                seen = self.outcomes(f"[files]\n{key} = {json.dumps(grants)}", "B", "D", "old-root-*", "write-system")
+                self.assert_nothing_is_wrong(seen)
+                for name in ("read-ssh", "append-bashrc", "unix-socket", "old-root-by-climbing", "write-system"):
+                    self.assertEqual(seen[name], ("held", ""), (grants, key))
+
+    def nowhere_else(self, key):
+        """A policy that grants every place of a bait but /dev/shm, which never is, tried where that holds no programs."""
+        grants = json.dumps(["/var/tmp", "/tmp"])
+        policy = self.path("all.toml", f'version = 1\nextends = "dev"\nfiles.{key} = {grants}\n')
+        only = ["--only", "read-ssh", "--only", "unix-socket", "--only", "append-bashrc", "--only", "netlink"]
+        words = ["unshare", "--mount", "sh", "-c", "mount -o remount,bind,noexec /dev/shm && exec \"$@\"", "sh", CLOCHE,
+                 "prove", "--json", "--quiet", "--policy", policy, *only]
+        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False, env=self.env)
+
+    def test_X3_what_can_only_be_planted_in_a_grant_is_left_out(self):
+        if os.geteuid() != 0:
+            return  # cannot lay it out
+        done = self.nowhere_else("read")
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.assertEqual(self.results(json.loads(done.stdout), "policy"),
+                         {"read-ssh": "left-out", "unix-socket": "left-out", "append-bashrc": "left-out", "netlink": "held"})
+        self.assertIn("where what it looks for is planted", done.stdout)
+        done = self.nowhere_else("write")
+        self.assertEqual((done.returncode, done.stdout), (126, ""))
+        self.assertIn('"/var/tmp" is granted, and the attack programs lie in it', done.stderr)
+        self.assertIn("--tier namespace", done.stderr)
+
+    def test_X3_a_policy_that_grants_secrets_is_not_shown_in_green(self):
+        self.home(".ssh", ".config/gh", "project")
+        limits = "" if CGROUPS else '\n[limits]\nmode = "best-effort"'
+        page = self.path("page.html")
+        only = ["--only", "home_files", "--only", "netlink", "--html", page]
+        def prove(grant):
+            policy = self.path("policy.toml", f'version = 1\nextends = "untrusted"\n[files]\nread = ["{grant}"]{limits}\n')
+            proof = self.proof("--policy", policy, *only)
+            with open(page, encoding="utf-8") as file:
+                return proof, re.search(r'<p class="verdict (.*)">(.*)</p>', file.read()).groups(), \
+                    self.prove("--quiet", "--policy", policy, *only).stdout
+        proof, (colour, verdict), text = prove("~")
+        self.assertTrue(proof["summary"]["all_held"])  # of what was tried
+        self.assertEqual(proof["summary"]["granted_secrets"], ['files.read "~" (with ~/.ssh, ~/.config/gh)'])
+        self.assertEqual(proof["summary"]["left_out_by_grant"], proof["summary"]["left-out"])
+        warning = "the policy grants places of secrets, and 11 attacks were left out because the policy grants what they look"
+        self.assertTrue(proof["notes"][0].startswith("warning: " + warning), proof["notes"])
+        self.assertEqual(colour, "warned")
+        self.assertTrue(verdict.startswith("Warning: " + warning), verdict)
+        self.assertIn("warning: the policy grants places of secrets", text)
+        proof, (colour, verdict), text = prove("~/project")
+        self.assertEqual((colour, proof["summary"]["granted_secrets"]), ("held", []))
+        self.assertNotIn("Warning", verdict)
+        self.assertNotIn("warning", text)
+
+    def test_X3_where_it_starts_is_no_grant(self):
+        seen = self.outcomes("", "old-root-*")
+        self.assertEqual(seen, dict.fromkeys((f"old-root-by-{how}" for how in ("chroot", "climbing", "proc")), ("held", "")))
 
     def home(self, *folders):
         """A home directory of the user's own, with these in it."""
@@ -83,7 +142,8 @@ class Policies(ProveCase):
         seen = self.outcomes('weaken = ["host-network"]\n[net]\nmode = "host"', "B", "C", "argument-width")
         self.assert_nothing_is_wrong(seen)
         self.assertEqual(seen["loopback-tcp"], ("left-out", "net.mode grants the host's network"))
-        self.assertEqual(seen["unix-socket"], ("held", ""))
+        for name in ("unix-socket", "ping-out", "raw-out", "sctp-out"):  # no network is a grant of these
+            self.assertEqual(seen[name], ("held", ""), name)
 
     def not_right(self, text, *words):
         proof = self.proof("--policy", self.path("policy.toml", f"version = 1\n{text}\n"), *words)
@@ -128,11 +188,10 @@ class Policies(ProveCase):
             self.assertEqual(bad, {})
             self.assertEqual(self.results(proof, "policy"),
                              {"read-ssh": "left-out", "netlink": "held", "unix-socket": "held"})
-        policy = self.path("all.toml", f'version = 1\nextends = "dev"\nfiles.write = ["{home}", "/var/tmp"]\n')
-        done = self.prove("--policy", policy, *only)
-        self.assertEqual((done.returncode, done.stdout), (126, ""))
-        self.assertIn('"/var/tmp" is granted, and the attack programs lie in it', done.stderr)
-        self.assertIn("--tier namespace", done.stderr)
+        os.chmod(self.folder, 0o755)  # guests of root's have another uid, and have to come to their grant
+        proof, bad = self.not_right(f'extends = "dev"\nfiles.write = ["{home}", "/var/tmp"]', *only)
+        self.assertEqual(bad, {})
+        self.assertEqual(self.results(proof, "policy")["unix-socket"], "held")
 
     def test_X3_a_tight_policy_can_be_proved(self):
         home = self.home("project")

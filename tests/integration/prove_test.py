@@ -67,7 +67,8 @@ while True:
 
 def stages(state):
     """Directories of proves of this user."""
-    found = glob.glob("/var/tmp/cloche-prove-*") + glob.glob(os.path.join(state, "prove", "cloche-prove-*"))
+    parents = ("/var/tmp", "/tmp", "/dev/shm", os.path.join(state, "prove"))
+    found = [path for parent in parents for path in glob.glob(os.path.join(parent, "cloche-prove-*"))]
     return {path for path in found if os.path.exists(path) and os.stat(path).st_uid == os.geteuid()}
 
 
@@ -146,6 +147,25 @@ class Holds(ProveCase):
         # A command that starts nothing proves nothing.
         nothing = self.results(self.proof("--against", "true", *only), "against")
         self.assertEqual(set(nothing.values()), {"not-tried"})
+
+    def test_X3_a_sandbox_that_passes_no_variables_is_judged_as_well(self):
+        if HOST["bwrap"] is None:
+            self.skipTest("fact missing: bwrap is not installed")
+        command = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-all --die-with-parent --new-session --clearenv --"
+        expected = {"read-ssh": "breached", "append-bashrc": "held", "token-variable": "held", "foreign-variables": "held",
+                    "loopback-tcp": "held", "another-cell": "held", "process-table": "held", "abstract-socket": "held",
+                    "leases": "breached", "write-read-only": "held", "old-root-by-climbing": "breached"}
+        words = [word for name in expected for word in ("--only", name)]
+        self.assertEqual(self.results(self.proof("--against", command, *words), "against"), expected)
+
+    def test_X3_another_command_is_told_of_no_limit(self):
+        proof = self.proof("--against", "env", "--only", "reserve-disk", "--only", "print-flood")
+        said = {one["name"]: one["results"]["against"]["text"] for one in proof["attacks"]}
+        self.assertEqual(said, {"reserve-disk": "48 MiB were reserved, and nothing stopped it",
+                                "print-flood": "4 MiB were printed, and nothing stopped it"})
+        self.assertEqual({one["tries"] for one in proof["attacks"]}, {"reserves 48 MiB of disk", "prints 4 MiB"})
+        self.assertIn("told of no limit", " ".join(proof["notes"]))
+        self.assertIn("does not promise", " ".join(proof["notes"]))
 
     def test_X3_a_sandbox_that_hides_the_host_is_shown_the_programs_and_no_bait(self):
         if HOST["bwrap"] is None:
@@ -293,6 +313,8 @@ class Honest(ProveCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
             self.assertTrue(done.stderr.startswith("cloche: "), done.stderr)
             self.assertNotIn("--report", done.stderr)
+            if len(words) == 2 and words[0] == "--against":
+                self.assertTrue(done.stderr.startswith("cloche: --against: "), done.stderr)
 
 
 class NothingStays(ProveCase):

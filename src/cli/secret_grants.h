@@ -1,0 +1,15 @@
+// What of a policy grants places where secrets usually lie: whoever reads that all attacks were stopped has to know it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policy/policy.h"
+
+namespace cloche::cli {
+
+// One text for each grant: files.write "~" (with ~/.ssh and ~/.netrc). `homes` are the spellings of the user's home
+// directory; what is only above or beside a place counts if that is there.
+std::vector<std::string> secret_grants(const Policy& policy, const std::vector<std::string>& homes);
+
+}  // namespace cloche::cli

@@ -1,0 +1,58 @@
+#include "cli/secret_grants.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace cloche::cli {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+class SecretGrants : public testing::Test {
+ protected:
+  SecretGrants() : home_(testing::TempDir() + "secret-grants") {
+    std::filesystem::create_directories(home_ + "/.ssh");
+    std::filesystem::create_directories(home_ + "/.config/gh");
+    std::filesystem::create_directories(home_ + "/project");
+  }
+  ~SecretGrants() override { std::filesystem::remove_all(home_); }
+  Texts of_read(const std::string& path) const {
+    Policy policy;
+    policy.files.read = {path};
+    return secret_grants(policy, {home_});
+  }
+  const std::string home_;
+};
+
+TEST_F(SecretGrants, APlaceOfSecretsIsNamedInEverySpelling) {
+  for (const std::string& path : {std::string("~/.ssh"), std::string("~//.ssh/"), home_ + "/.ssh"}) {
+    EXPECT_EQ(of_read(path), Texts{"files.read \"~/.ssh\""}) << path;
+  }
+  EXPECT_EQ(of_read("~/.ssh/id_rsa"), Texts{"files.read \"~/.ssh/id_rsa\""}) << "a part of one counts";
+  EXPECT_EQ(of_read("/etc/shadow"), Texts{"files.read \"/etc/shadow\""});
+}
+
+TEST_F(SecretGrants, WhatHasPlacesOfSecretsInItNamesThem) {
+  EXPECT_EQ(of_read("~"), Texts{"files.read \"~\" (with ~/.ssh, ~/.config/gh)"});
+  EXPECT_EQ(of_read("~/.config"), Texts{"files.read \"~/.config\" (with ~/.config/gh)"});
+  EXPECT_EQ(of_read("/"), Texts{"files.read \"/\" (with ~/.ssh, ~/.config/gh)"});
+  std::filesystem::remove_all(home_);
+  EXPECT_EQ(of_read("~"), Texts{"files.read \"~\""}) << "whatever will be in it";
+}
+
+TEST_F(SecretGrants, OtherGrantsAreNone) {
+  for (const char* path : {"~/project", "/usr", "/etc/hosts", "~/.sshd"}) EXPECT_EQ(of_read(path), Texts{}) << path;
+}
+
+TEST_F(SecretGrants, EveryKindOfGrantCounts) {
+  Policy policy;
+  policy.files.write = {"~/.ssh"};
+  policy.files.exec = {"~/.ssh"};
+  policy.workspace.path = {"~/.ssh"};
+  EXPECT_EQ(secret_grants(policy, {home_}),
+            (Texts{"files.write \"~/.ssh\"", "files.exec \"~/.ssh\"", "workspace.path \"~/.ssh\""}));
+}
+
+}  // namespace
+}  // namespace cloche::cli
