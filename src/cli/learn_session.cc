@@ -391,7 +391,11 @@ LearnEnd LearnSession::learn() {
   learnt.items = items_;
   learnt.untried = untried_;
   learnt.wanted = wanted_;
-  learnt.notes.push_back(fmt::format("Checked by running it again; {} runs in all. Exit code {}.", runs_.count(),
+  // Trials write nothing to the host.
+  end.writes_tried = learnt.policy.files.write.empty();
+  const char* how =
+      end.writes_tried ? "" : " with private copies of what files.write names, which itself was not tried";
+  learnt.notes.push_back(fmt::format("Checked by running it again{}; {} runs in all. Exit code {}.", how, runs_.count(),
                                      model_->report.outcome.code));
   if (const auto unknown = learn::unmeasured(used_); !unknown.empty()) {
     const std::string note = fmt::format(

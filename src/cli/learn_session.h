@@ -32,6 +32,7 @@ struct LearnEnd {
   learn::Learnt learnt;
   std::size_t runs = 0;
   learn::Used used;
+  bool writes_tried = true;  // false: of files.write private copies were, because the rest writes to the host
 };
 
 class LearnSession {

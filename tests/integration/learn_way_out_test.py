@@ -104,3 +104,11 @@ class LearnWayOut(LearnCase):
         wanted = self.wanted("--allow-net", whom, "--", "python3", script, "localhost", str(self.port))
         self.assertIn("a request without a Host header is not passed on", wanted[f"connect {whom}"])
         self.assertNotIn(f"--allow-net {whom}", self.told)
+
+    def test_X5_it_says_that_direct_writes_were_not_tried(self):
+        for words, says in (([], "Checked by running it again; "), (["--direct"], "which itself was not tried; ")):
+            with self.subTest(words=words):
+                done = self.learn(*words, "--", "sh", "-c", "echo made > out/result")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(says, done.stdout)
+        self.assertIn("checked on private copies of what files.write names", done.stderr)
