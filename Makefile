@@ -1,7 +1,7 @@
 # One line per target: `make` prints them.
 PREFIX ?= /usr/local
 DESTDIR ?=
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
 TIDY ?= all
 ROUNDS ?= 100
@@ -50,7 +50,7 @@ format: ## let clang-format rewrite the sources
 	@tools/setup style
 	@tools/style format
 
-fuzz: ## build the fuzz targets and run each for FUZZ_SECONDS=20
+fuzz: ## build the fuzz targets and run each for FUZZ_SECONDS=60; takes 40 minutes
 	@tools/setup build fuzz
 	@tools/build fuzz -j $(JOBS)
 	@tools/fuzz $(FUZZ_SECONDS)

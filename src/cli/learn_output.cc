@@ -119,8 +119,9 @@ std::string wanted_text(const std::vector<learn::Wanted>& wanted) {
 
 std::string summary_text(const LearnEnd& end) {
   std::string out = wanted_text(end.learnt.wanted);
-  out += fmt::format("cloche: learn: {} grant{}, checked; {} runs\n", end.learnt.items.size(),
-                     end.learnt.items.size() == 1 ? "" : "s", end.runs);
+  out += fmt::format("cloche: learn: {} grant{}, checked{}; {} runs\n", end.learnt.items.size(),
+                     end.learnt.items.size() == 1 ? "" : "s",
+                     end.writes_tried ? "" : " on private copies of what files.write names", end.runs);
   if (!end.learnt.untried.empty()) {
     out +=
         fmt::format("cloche: learn: {} of them were not tried out and may not be needed\n", end.learnt.untried.size());

@@ -52,10 +52,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-bool LearnSession::wants_unix_sockets() const {
-  return std::ranges::any_of(wanted_, [](const learn::Wanted& one) { return one.what == "socket AF_UNIX"; });
-}
-
 // A server that talks to itself needs no host. With a loopback it is seen whom else it wants.
 bool LearnSession::adds_loopback(std::vector<Item>& always) {
   const bool asked = std::ranges::any_of(wanted_, is_about_inet);
@@ -80,10 +76,12 @@ Status LearnSession::observe() {
   std::vector<Item> given = below(ceilings_, base_, wide_view(current_directory(), secrets_));
   tell_of_secrets();
   // Where a piece of the host's files is granted, a guest has no unix sockets.
-  if (!with_way_out(base_).sockets.empty()) {
+  bool bare = !with_way_out(base_).sockets.empty();
+  if (bare) {
     say("with a socket of the host it runs without the view of your files");
     given.clear();
   }
+  std::optional<LearnTry> viewed;  // the last one before it ran without
   const bool has_place = base_.cwd != "/work" || !base_.workspace.path.empty();
   std::vector<Item> always;
   if (args_.pass.empty()) add_new(always, passable(env_));
@@ -106,7 +104,9 @@ Status LearnSession::observe() {
                    : "it failed; again with what it wanted");
     LearnTry tried = runs_.run(with_way_out(widened(all)), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
-    if (never_began(tried.report) && add_new(more, program_out_of_view(tried.policy)) != 0) continue;
+    const std::vector<Item> program =
+        never_began(tried.report) ? program_out_of_view(tried.policy) : std::vector<Item>();
+    if (!bare && add_new(more, program) != 0) continue;
     if (never_began(tried.report) && !given.empty()) {
       say("it could not start with all of that in view (" + tried.report.outcome.message + "); with less");
       given.clear();
@@ -115,21 +115,31 @@ Status LearnSession::observe() {
     }
     const bool done = tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == 0;
     Collected found = seen_in(tried, done ? Hidden::kLeave : Hidden::kGrant);
+    if (done) wanted_.clear();  // what it missed before it has by now, or does without
     want(found.wanted);
     if (!done && !never_began(tried.report) && adds_loopback(always)) {
       std::erase_if(wanted_, is_about_inet);
       say("it asked for the network; again with a loopback of its own, on which nobody else is");
       continue;
     }
+    // With one file of the host in view there would be no unix sockets again.
     const bool grew =
-        !done && round < kMostRounds && !never_began(tried.report) &&
+        !done && !bare && round < kMostRounds && !never_began(tried.report) &&
         add_new(more, not_given(found.items, tried.policy)) + add_new(more, not_given(found.looks, tried.policy)) != 0;
     if (grew) continue;
-    if (!done && !given.empty() && wants_unix_sockets()) {
+    if (!done && !bare && wants_unix_sockets()) {
       say("it asked for unix sockets, which there are only where nothing of the host is in view; with less");
+      bare = true;
       given.clear();
       more.clear();
+      viewed = std::move(tried);
       continue;
+    }
+    if (!done && bare) {
+      std::vector<Item> missed = not_given(found.items, tried.policy);
+      missed.insert(missed.end(), program.begin(), program.end());
+      // Without its files it came less far, unless what it wanted was a socket.
+      if (!tell_of_sockets(missed) && viewed) tried = std::move(*viewed);
     }
     if (!done && (!options_.any_exit || tried.report.outcome.kind != OutcomeKind::kExited)) {
       if (!never_began(tried.report)) {
@@ -140,16 +150,20 @@ Status LearnSession::observe() {
       return std::unexpected(failure_of(tried));
     }
     if (!done) found = seen_in(tried, Hidden::kLeave);
-    add_new(items_, std::move(found.items));
-    add_new(looks_, std::move(found.looks));
-    std::erase_if(always, [](const Item& item) { return item.kind == Kind::kExecWritable; });
-    add_new(items_, std::move(always));
-    used_ = tried.used;
-    model_ = std::move(tried);
-    items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
-    must_ = learn::MustChange(model_->changed, items_);
+    take_for_model(std::move(tried), std::move(found), std::move(always));
     return {};
   }
+}
+
+void LearnSession::take_for_model(LearnTry tried, Collected found, std::vector<Item> always) {
+  add_new(items_, std::move(found.items));
+  add_new(looks_, std::move(found.looks));
+  std::erase_if(always, [](const Item& item) { return item.kind == Kind::kExecWritable; });
+  add_new(items_, std::move(always));
+  used_ = tried.used;
+  model_ = std::move(tried);
+  items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
+  must_ = learn::MustChange(model_->changed, items_);
 }
 
 bool LearnSession::says_the_same(const LearnTry& tried) const {
@@ -268,7 +282,9 @@ void LearnSession::tighten() {
     const std::vector<Item> all = items_;
     const learn::Trials trials{[this](const std::vector<Item>& items) { return does_with(items); },
                                [this] { return may_try(); }};
-    untried_ = learn::minimise(all, [this](const Item& item) { return is_settled(item); }, trials).untried;
+    untried_ = learn::minimise(
+                   all, [this](const Item& item) { return is_settled(item); }, trials)
+                   .untried;
     // What was kept for the sake of words that nobody can rely on is tried again.
   } while (was_steady != steady_);
   if (!untried_.empty()) {
@@ -371,10 +387,15 @@ LearnEnd LearnSession::learn() {
   learnt.policy = learn::compose(base_, items_, options_.changes);
   learnt.policy.limits = limits_;
   settle(learnt.policy);
+  drop_what_is_there(learnt.policy);
   learnt.items = items_;
   learnt.untried = untried_;
   learnt.wanted = wanted_;
-  learnt.notes.push_back(fmt::format("Checked by running it again; {} runs in all. Exit code {}.", runs_.count(),
+  // Trials write nothing to the host.
+  end.writes_tried = learnt.policy.files.write.empty();
+  const char* how =
+      end.writes_tried ? "" : " with private copies of what files.write names, which itself was not tried";
+  learnt.notes.push_back(fmt::format("Checked by running it again{}; {} runs in all. Exit code {}.", how, runs_.count(),
                                      model_->report.outcome.code));
   if (const auto unknown = learn::unmeasured(used_); !unknown.empty()) {
     const std::string note = fmt::format(

@@ -32,6 +32,7 @@ struct LearnEnd {
   learn::Learnt learnt;
   std::size_t runs = 0;
   learn::Used used;
+  bool writes_tried = true;  // false: of files.write private copies were, because the rest writes to the host
 };
 
 class LearnSession {
@@ -44,6 +45,7 @@ class LearnSession {
  private:
   Status prepare();
   Status observe();
+  void take_for_model(LearnTry tried, learn::Collected found, std::vector<learn::Item> always);
   std::vector<learn::Item> program_out_of_view(const Policy& of_run);
   Status check_and_widen();
   void tighten();
@@ -55,6 +57,9 @@ class LearnSession {
   bool adds_loopback(std::vector<learn::Item>& always);
   void tell_of_secrets() const;
   bool wants_unix_sockets() const;
+  std::vector<learn::Item> files_among_words() const;
+  bool tell_of_sockets(std::vector<learn::Item> missed);
+  void drop_what_is_there(const Policy& learnt);
 
   Policy widened(const std::vector<learn::Item>& items) const;
   Policy with_way_out(Policy policy) const;

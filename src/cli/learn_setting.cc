@@ -65,6 +65,14 @@ std::string withheld_text(const std::vector<std::string>& names) {
   return fmt::format("; withheld as secret-like: {} (--pass NAME gives one, and none that no --pass names)", out);
 }
 
+// Files, hosts and sockets with a path are told by what was seen and by the gateway, with the option for each. What
+// no option lets through is told here.
+bool is_told_of(const Denial& denial, const NetworkUse* heard) {
+  if (denial.what == "bind") return !denial.never.empty();
+  if (denial.what == "connect") return heard == nullptr && !denial.never.empty();
+  return denial.what == "syscall" || denial.what == "socket" || denial.what == "signal";
+}
+
 // The option for more of what it had too little of.
 std::string_view limit_flag(OutcomeKind kind) {
   switch (kind) {
@@ -235,8 +243,10 @@ Collected LearnSession::seen_in(const LearnTry& tried, Hidden hidden) const {
     }
     for (learn::Wanted& one : net.wanted) out.wanted.push_back(std::move(one));
   }
+  const NetworkUse* heard = tried.report.network ? &*tried.report.network : nullptr;
+  for (learn::Wanted& one : learn::collect_loopback(tried.seen, heard)) out.wanted.push_back(std::move(one));
   for (const Denial& denial : tried.report.denials) {
-    if (denial.what != "syscall" && denial.what != "socket" && denial.what != "signal") continue;
+    if (!is_told_of(denial, heard)) continue;
     out.wanted.push_back({fmt::format("{} {}", denial.what, learn::harmless(denial.detail)),
                           denial.never.empty() ? denial.allow + " lets it through" : denial.never});
   }
@@ -306,7 +316,9 @@ std::string LearnSession::hint_for(const Outcome& outcome) const {
   if (outcome.kind == OutcomeKind::kExited && !options_.any_exit) out += "--any-exit takes this one, ";
   if (outcome.kind != OutcomeKind::kExited && options_.any_exit)
     out += "--any-exit takes only one that ends by itself, ";
-  out += "--read, --workspace, --allow-net and --socket give it more";
+  // With a socket of the host no file of it can be granted.
+  const bool bare = !with_way_out(base_).sockets.empty();
+  out += bare ? "--allow-net and --socket give it more" : "--read, --workspace, --allow-net and --socket give it more";
   return out + withheld_text(withheld(env_, base_.env));
 }
 

@@ -33,6 +33,16 @@ constexpr const char* kNotSearched =
     "it could not be searched for places of secrets: there is too much in it, or some of it cannot be read; grant what "
     "is needed in it by name";
 
+// A guest chooses which socket it asks for, so its name must not be taken for a pattern or for a list of methods.
+std::string way_to_socket(const std::string& path) {
+  if (const std::string reason = ungrantable({Kind::kSocket, path}); !reason.empty()) return reason;
+  if (path.find('*') != std::string::npos) return "its name is a pattern, which would let others through as well";
+  if (path.find('=') != std::string::npos) {
+    return fmt::format("sockets.allow = [{}] in a policy (--policy FILE) lets it through", toml_string(path));
+  }
+  return fmt::format("--socket {} lets it through", harmless(path));
+}
+
 class Collector {
  public:
   Collector(const Setting& setting, const Host& host) : setting_(setting), host_(host) {}
@@ -54,6 +64,10 @@ class Collector {
       case Use::kLook:
       case Use::kEnter:
         return add_read(s, out_.looks, Kind::kRead);
+      case Use::kConnect:
+        return add_socket(s);
+      case Use::kBind:
+        return add_own_socket(s);
       default:
         return;  // no file
     }
@@ -219,16 +233,24 @@ class Collector {
     if (may("write", item, !setting_.was_granted(place->real))) push(out_.items, std::move(item));
   }
 
+  // One of the host's, which the cell does not have.
+  void add_socket(const Sighting& s) {
+    if (s.family != observe::Family::kPath || s.presence == Presence::kThere) return;
+    const auto found = host_.look(s.what, Right::kWrite);
+    if (found && found->socket && !is_kernels(found->real)) want("connect", s.what, way_to_socket(found->real));
+  }
+
+  // In a directory of the host's none can be made: with a grant of it there are no unix sockets at all.
+  void add_own_socket(const Sighting& s) {
+    if (s.family != observe::Family::kPath || !s.adrift) return;
+    const auto place = host_.look(folder_of(s.what), Right::kWrite);
+    if (place && place->directory) want("bind", s.what, "a socket of its own can be made in /tmp or /work only");
+  }
+
   const Setting& setting_;
   const Host& host_;
   Collected out_;
 };
-
-std::string host_and_port(const Connection& c) {
-  const std::string host = c.name.empty() ? c.address : c.name;
-  const bool bare = c.name.empty() && host.find(':') != std::string::npos && !host.starts_with('[');
-  return fmt::format("{}:{}", bare ? "[" + host + "]" : host, c.port);
-}
 
 }  // namespace
 
@@ -236,29 +258,6 @@ Collected collect(const std::vector<Sighting>& seen, const Setting& setting, con
   Collector collector(setting, host);
   for (const Sighting& s : seen) collector.add(s);
   return collector.take();
-}
-
-Collected collect_network(const NetworkUse& use) {
-  Collected out;
-  const auto once = [](auto& list, auto item) {
-    if (std::ranges::find(list, item) == list.end()) list.push_back(std::move(item));
-  };
-  for (const Connection& c : use.connections) {
-    if (c.via == Via::kSocket) {
-      if (c.verdict != Verdict::kDenied)
-        once(out.items, Item{Kind::kSocket, c.name});
-      else
-        once(out.wanted, Wanted{"connect " + harmless(c.name), c.reason});
-    } else if (c.verdict == Verdict::kDenied) {
-      const bool asks = c.port == 0 || c.via == Via::kDns;
-      const std::string whom = harmless(asks ? (c.name.empty() ? c.address : c.name) : host_and_port(c));
-      once(out.wanted, Wanted{(asks ? "look up " : "connect ") + whom,
-                              fmt::format("--allow-net {}{} lets it through", whom, asks ? ":PORT" : "")});
-    } else if (c.port != 0 && c.via != Via::kDns) {
-      once(out.items, Item{Kind::kHost, host_and_port(c)});
-    }
-  }
-  return out;
 }
 
 bool is_cells_own(const std::string& path) {

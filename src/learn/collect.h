@@ -49,6 +49,10 @@ Collected collect(const std::vector<observe::Sighting>& seen, const Setting& set
 // Hosts and sockets that were reached, and those that were not let through.
 Collected collect_network(const NetworkUse& use);
 
+// Services of the host's loopback that a command may have meant. A cell has a loopback of its own, so no gateway hears
+// of them; with one, `heard` is its record. Who takes a port that nobody knows may be its own service: nothing is said.
+std::vector<Wanted> collect_loopback(const std::vector<observe::Sighting>& seen, const NetworkUse* heard);
+
 // True for the places that every cell has of its own, whatever the host has there.
 bool is_cells_own(const std::string& path);
 

@@ -288,6 +288,82 @@ TEST(Collect, TakesHostsThatWereReachedAndListsOthers) {
   EXPECT_EQ(got.wanted[0].reason, "--allow-net evil.example.org:443 lets it through");
 }
 
+TEST(Collect, SaysTheGatewaysReasonWhereNoRuleWouldHelp) {
+  NetworkUse use;
+  use.connections.resize(3);
+  for (Connection& c : use.connections) {
+    c.name = "localhost";
+    c.port = 80;
+    c.verdict = Verdict::kDenied;
+  }
+  use.connections[0].reason = "localhost:80 is not in net.allow";
+  use.connections[1].reason = "a request without a Host header is not passed on\x1b[2J";
+  use.connections[2].via = Via::kDns;
+  use.connections[2].reason = "localhost is denied by net.deny \"*:80\"";
+  EXPECT_THAT(collect_network(use).wanted,
+              ElementsAre(Wanted{"connect localhost:80", "--allow-net localhost:80 lets it through"},
+                          Wanted{"connect localhost:80", "a request without a Host header is not passed on\\u001b[2J"},
+                          Wanted{"look up localhost", "localhost is denied by net.deny \"*:80\""}));
+}
+
+Sighting address(Use use, observe::Family family, const std::string& what, Presence presence = Presence::kMissing) {
+  Sighting out = sighting(use, what, presence);
+  out.family = family;
+  return out;
+}
+
+TEST(Collect, NamesSocketsOfTheHostThatItDoesNotReach) {
+  using enum observe::Family;
+  Fake fake;
+  for (const char* path : {"/run/a.sock", "/run/*", "/run/a=b", "/usr/lib/x", "/dev/log"}) {
+    fake.files[path] = {path, false, true, true};
+  }
+  fake.files["/run/link"] = {"/run/a.sock", false, true, true};
+  fake.file("/run/file");
+  fake.folder("/proj");
+  Sighting own = address(Use::kBind, kPath, "/proj/own.sock");
+  own.adrift = true;
+  const Collected got = fake.collect(
+      {address(Use::kConnect, kPath, "/run/a.sock"), address(Use::kConnect, kPath, "/run/link"),
+       address(Use::kConnect, kPath, "/run/*"), address(Use::kConnect, kPath, "/run/a=b"),
+       address(Use::kConnect, kPath, "/usr/lib/x"), address(Use::kConnect, kPath, "/dev/log"),
+       address(Use::kConnect, kPath, "/run/file"), address(Use::kConnect, kPath, "/run/nothing"),
+       address(Use::kConnect, kPath, "/run/a.sock", Presence::kThere), address(Use::kConnect, kAbstract, "/run/a.sock"),
+       address(Use::kBind, kPath, "/tmp/own.sock"), own});
+  EXPECT_THAT(got.items, IsEmpty());
+  ASSERT_THAT(got.wanted, SizeIs(6));
+  EXPECT_EQ(got.wanted[0], (Wanted{"connect /run/a.sock", "--socket /run/a.sock lets it through"}));
+  EXPECT_EQ(got.wanted[1], (Wanted{"connect /run/link", "--socket /run/a.sock lets it through"}));
+  EXPECT_EQ(got.wanted[2].reason, "its name is a pattern, which would let others through as well");
+  EXPECT_EQ(got.wanted[3].reason, "sockets.allow = [\"/run/a=b\"] in a policy (--policy FILE) lets it through");
+  EXPECT_EQ(got.wanted[4].what, "connect /usr/lib/x");
+  EXPECT_EQ(got.wanted[4].reason.find("--socket"), std::string::npos) << got.wanted[4].reason;
+  EXPECT_EQ(got.wanted[5], (Wanted{"bind /proj/own.sock", "a socket of its own can be made in /tmp or /work only"}));
+}
+
+TEST(Collect, NamesServicesOfTheHostsLoopback) {
+  using enum observe::Family;
+  std::vector<Sighting> seen{
+      address(Use::kConnect, kInet, "127.0.0.1:8080"), address(Use::kConnect, kInet, "[::1]:8080"),
+      address(Use::kConnect, kInet, "127.0.0.1:8080"), address(Use::kConnect, kInet, "127.0.0.53:53"),
+      address(Use::kConnect, kInet, "10.0.0.1:8080"),  address(Use::kConnect, kInet, "127.0.0.1:9090"),
+      address(Use::kBind, kInet, "0.0.0.0:9090")};
+  const std::vector<Wanted> wanted = collect_loopback(seen, nullptr);
+  EXPECT_THAT(
+      wanted,
+      ElementsAre(Wanted{"connect 127.0.0.1:8080",
+                         "nobody in the cell listens there; --allow-net 127.0.0.1:8080 leads to the host's own"},
+                  Wanted{"connect [::1]:8080",
+                         "nobody in the cell listens there; --allow-net [::1]:8080 leads to the host's own"}));
+  // What a gateway heard of is in its own record, and who takes any port talks to itself.
+  NetworkUse heard;
+  heard.connections.resize(1);
+  heard.connections[0].port = 8080;
+  EXPECT_THAT(collect_loopback(seen, &heard), IsEmpty());
+  seen.push_back(address(Use::kBind, kInet, "127.0.0.1:0"));
+  EXPECT_THAT(collect_loopback(seen, nullptr), IsEmpty());
+}
+
 TEST(SecretPlaces, AreKnownByPlaceAndByName) {
   for (const char* path :
        {"/home/me/.ssh", "/home/me/.aws/credentials", "/home/you/.gnupg/x", "/etc/shadow",

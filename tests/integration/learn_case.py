@@ -8,6 +8,9 @@ from workspace_case import snapshot
 
 LIMITS = [] if CGROUPS else ["--limits-mode", "best-effort"]
 
+# Beside each directory that a policy lets a command change.
+WHOLE = "  # the whole directory: all that lies in it can be read and changed"
+
 # Reads three files, lists a directory, writes one file, executes a program outside of /usr, uses a variable.
 JOB = """
 cat data/one data/two data/three || exit 3

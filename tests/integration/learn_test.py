@@ -9,7 +9,7 @@ import threading
 import time
 
 from cell import CLOCHE, TIMEOUT, mark, processes_with
-from learn_case import LIMITS, LearnCase, without_each_grant
+from learn_case import LIMITS, WHOLE, LearnCase, without_each_grant
 
 
 TALK_TO_ITSELF = """
@@ -94,7 +94,7 @@ class Learn(LearnCase):
         # Without the grant a cell would have all of this in its own /tmp, and lose it.
         deep = self.project + "/out/deep"
         _, text, _ = self.learnt("--", "sh", "-c", f"mkdir -p {deep} && echo x > {deep}/new")
-        self.assertIn(f'path = [\n  "{self.project}/out",\n]', text)
+        self.assertIn(f'path = [\n  "{self.project}/out",{WHOLE}\n]', text)
 
     def test_X5_what_is_written_elsewhere_is_found(self):
         # Below /tmp and /var/tmp, which are not where the command stands.
@@ -103,11 +103,11 @@ class Learn(LearnCase):
             os.makedirs(folder, exist_ok=True)
             with self.subTest(folder=folder):
                 _, text, _ = self.learnt("--", "sh", "-c", f"echo x >> {folder}/log")
-                self.assertIn(f'path = [\n  "{folder}",\n]', text)
+                self.assertIn(f'path = [\n  "{folder}",{WHOLE}\n]', text)
                 self.assertEqual(os.listdir(folder), [])
         old = self.path("other/old", "old\n")
         _, text, _ = self.learnt("--", "python3", "-c", f"open('{old}', 'r+').write('new')")
-        self.assertIn(f'path = [\n  "{self.path("other")}",\n]', text)
+        self.assertIn(f'path = [\n  "{self.path("other")}",{WHOLE}\n]', text)
 
     def test_X5_what_is_written_where_it_stands_is_proposed_afterwards(self):
         self.path("project/old", "old\n")
@@ -115,13 +115,13 @@ class Learn(LearnCase):
                             ("mkdir -p deep/er && echo x > deep/er/new", "added")):
             with self.subTest(code=code):
                 policy, text, _ = self.learnt("--", "sh", "-c", code)
-                self.assertIn(f'path = [\n  "{self.project}",\n]', text)
+                self.assertIn(f'path = [\n  "{self.project}",{WHOLE}\n]', text)
                 ran = self.do("run", "--json", *LIMITS, "--policy", policy,
                               "--", "sh", "-c", code)
                 changes = json.loads(ran.stdout)["workspaces"][0]
                 self.assertNotEqual(changes[kinds], 0, changes)
         _, text, _ = self.learnt("--direct", "--", "sh", "-c", "echo x > out.txt")
-        self.assertIn(f'write = [\n  "{self.project}",\n]', text)
+        self.assertIn(f'write = [\n  "{self.project}",{WHOLE}\n]', text)
         self.assertIn(f'cwd = "{self.project}"', text)
 
     def test_X5_what_is_not_changed_in_the_end_takes_no_workspace(self):
@@ -132,7 +132,7 @@ class Learn(LearnCase):
 
     def test_X5_names_that_never_are_the_same_are_proposed_all_the_same(self):
         _, text, _ = self.learnt("--", "sh", "-c", "mktemp -p out > /dev/null; mktemp -d -p names > /dev/null")
-        self.assertIn(f'path = [\n  "{self.project}/names",\n  "{self.project}/out",\n]', text)
+        self.assertIn(f'path = [\n  "{self.project}/names",{WHOLE}\n  "{self.project}/out",{WHOLE}\n]', text)
 
     def test_X5_where_a_command_starts_is_learnt_if_it_matters(self):
         policy, text, _ = self.learnt("--", "pwd")
