@@ -43,16 +43,15 @@ Result<std::vector<std::string>> HostSide::names(int folder) {
 }
 
 // To move a directory leaves the times of what is in it alone. It changes its own time of change and that of the one
-// above it, which nobody can set; but so does who writes to both.
+// above it, which nobody can set; but so does who writes to both. The inode is asked last: overlayfs gives new numbers.
 bool HostSide::was_exchanged(int folder, const std::string& path) const {
-  struct stat st{};
   if (path.empty()) return false;
-  if (::fstat(folder, &st) != 0) return true;
-  if (const auto was = whereabouts_ != nullptr ? whereabouts_->directory(path) : std::nullopt)
-    return *was != spot_of(st);
-  if (!later(st.st_ctim, started_)) return false;
+  struct stat st{};
   struct stat above{};
-  return ::fstatat(folder, "..", &above, AT_NO_AUTOMOUNT) != 0 || later(above.st_ctim, started_);
+  if (::fstat(folder, &st) != 0) return true;
+  if (::fstatat(folder, "..", &above, AT_NO_AUTOMOUNT) == 0 && !later(above.st_ctim, started_)) return false;
+  const auto was = whereabouts_ != nullptr ? whereabouts_->directory(path) : std::nullopt;
+  return was ? *was != spot_of(st) : later(st.st_ctim, started_);
 }
 
 // Nothing came to a directory that kept its time of change.
