@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <optional>
@@ -153,6 +154,13 @@ Result<std::vector<Fd>> open_roots(const Plan& plan) {
   return out;
 }
 
+// Looks on at what stands where in the workspaces, and says when it wants to do so again.
+Clock::time_point look_around(std::vector<files::Whereabouts>& all) {
+  if (all.empty()) return Clock::time_point::max();
+  std::ranges::min_element(all, {}, &files::Whereabouts::next)->advance(Clock::now());
+  return std::ranges::min_element(all, {}, &files::Whereabouts::next)->next();
+}
+
 timespec time_now() {
   timespec out{};
   ::clock_gettime(CLOCK_REALTIME, &out);
@@ -178,6 +186,9 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
   left.janitor = supervisor.tree_janitor();
   if (!plan->workspaces.empty()) wiring.not_before = left.started;
   CLOCHE_TRY_ASSIGN(left.roots, open_roots(*plan));
+  for (std::size_t i = 0; i < left.roots.size(); ++i) {
+    left.whereabouts.emplace_back(left.roots[i].get(), view_kind(plan->workspaces[i]), left.started);
+  }
   wiring.on_step_failed = [&](wire::StepKind kind, int error) {
     if (kind == wire::StepKind::kOverlay) out.overlay_error = error;
   };
@@ -192,7 +203,8 @@ Result<Attempt> attempt(Supervisor& supervisor, const std::shared_ptr<const Plan
     out.report = std::move(report);
     done = true;
   });
-  while (!done) CLOCHE_TRY(supervisor.step(Clock::time_point::max()));
+  // Only while the cell is at work: nobody waits for it.
+  while (!done) CLOCHE_TRY(supervisor.step(look_around(left.whereabouts)));
   if (left.scratch.valid() && keep) keep(*plan, left, out.report);
   if (Status removed = left.disk.remove(); !removed) {
     out.report.denials.push_back({"clean-up", removed.error().text(), 1});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "files/whereabouts.h"
 #include "keeper/client.h"
 #include "plan/host_facts.h"
 #include "plan/plan.h"
@@ -52,12 +53,17 @@ struct HeadStart {
 };
 HeadStart begin_early(const KeeperUse& keeper);
 
+inline files::ViewKind view_kind(const Workspace& workspace) {
+  return workspace.copied ? files::ViewKind::kCopy : files::ViewKind::kOverlay;
+}
+
 // What a guest wrote, after its end.
 struct Leftovers {
   Fd scratch;
-  DiskImage image;             // the scratch, if that lies on the disk; ends with it
-  WorkDirectory disk;          // in which the changes to workspaces lie, if not in the scratch
-  std::vector<Fd> roots;       // the workspaces on the host, in the order of the plan
+  DiskImage image;                              // the scratch, if that lies on the disk; ends with it
+  WorkDirectory disk;                           // in which the changes to workspaces lie, if not in the scratch
+  std::vector<Fd> roots;                        // the workspaces on the host, in the order of the plan
+  std::vector<files::Whereabouts> whereabouts;  // of what is in them
   timespec started{};          // before the first process; the guest began in a later tick of the clock of files
   timespec copied{};           // when copies were complete
   Janitor* janitor = nullptr;  // the engine's; null: it removes no trees

@@ -49,12 +49,13 @@ files::View view_of(const Plan& plan, std::size_t index, const Leftovers& left, 
   const Workspace& workspace = plan.workspaces[index];
   files::View view;
   view.root = workspace.path;
-  view.kind = workspace.copied ? files::ViewKind::kCopy : files::ViewKind::kOverlay;
+  view.kind = view_kind(workspace);
   view.lower = left.roots[index].get();
   view.upper = upper.get();
   view.started = left.started;
   view.made = left.copied;
   view.covered = workspace.covered;
+  view.whereabouts = &left.whereabouts[index];
   for (const Kept kept : plan.keep) view.keep |= kept == Kept::kSetId ? files::kKeepSetId : files::kKeepXattrs;
   return view;
 }

@@ -50,7 +50,6 @@ struct Frame {
   std::size_t path_size = 0;            // of the directory above
   Obstacle obstacle = Obstacle::kNone;  // of the directory above
   bool exchanged = false;               // the directory above
-  bool host_entries_changed = false;    // in the host's directory, since the guest began
   dev_t device = 0;
   ino_t inode = 0;
 };
@@ -67,6 +66,12 @@ struct GuestThing {
   bool touched = true;
 };
 
+// A directory of the host that the guest deleted, with all that is in it.
+struct Doomed {
+  std::string path;
+  bool exchanged = false;  // the directory above
+};
+
 // A file with several names that was read by one of them: read by each, a guest could keep us busy for days.
 struct ReadBefore {
   sys::Digest digest;
@@ -75,15 +80,10 @@ struct ReadBefore {
   std::vector<std::pair<std::string, std::string>> attributes;
 };
 
-// A copy has what lies behind the mounts of the host's directory, an overlay has not.
-tree::Mounts mounts_of(const View& view) {
-  return view.kind == ViewKind::kCopy ? tree::Mounts::kCross : tree::Mounts::kRefuse;
-}
-
 class Capture {
  public:
   Capture(const View& view, Meter& meter, Blobs blobs)
-      : view_(view), meter_(meter), host_(view.lower, mounts_of(view), view.started, meter), blobs_(std::move(blobs)) {
+      : view_(view), meter_(meter), host_(view, meter), blobs_(std::move(blobs)) {
     for (const std::string& path : view.covered) covered_.insert(path);
     proposal_.root = view.root;
     proposal_.kind = view.kind;
@@ -98,7 +98,6 @@ class Capture {
  private:
   Status enter(const Below& next);
   Result<bool> is_hosts_doing(int host, const GuestThing& thing) const;
-  Status look_at_host(int host, Frame& frame);
   Status leave();
   Status visit(int host, const GuestThing& thing, Frame& frame);
   Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
@@ -108,7 +107,7 @@ class Capture {
   Status replace(int host, Entry entry, std::optional<HostThing>& before, const GuestThing& thing);
   Status delete_missing(int host, const std::vector<std::string>& guest_names);
   Status delete_tree(int host, const std::string& name, const std::string& path);
-  Status delete_one(int host, const std::string& name, const std::string& path, std::vector<std::string>& folders);
+  Status delete_one(int host, const std::string& name, const std::string& path, std::vector<Doomed>& folders);
   Status delete_below(const std::string& path);
   Status note(Entry entry, const std::optional<HostThing>& before);
   bool skipped(const std::string& path) const { return covered_.contains(path) || path == tree::kStagingName; }
@@ -171,7 +170,7 @@ Status Capture::enter(const Below& next) {
   Fd host;
   if (next.against != Against::kNothing) {
     CLOCHE_TRY_ASSIGN(host, host_.open_directory(path_));
-    if (host.valid()) CLOCHE_TRY(look_at_host(host.get(), frame));
+    exchanged_ = exchanged_ || (host.valid() && host_.was_exchanged(host.get(), path_));
   }
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(here_.get()));
   for (const std::string& each : names) {
@@ -204,17 +203,6 @@ Result<bool> Capture::is_hosts_doing(int host, const GuestThing& thing) const {
   if (before) return before->changed;
   struct stat st{};
   return ::fstat(host, &st) != 0 || later(st.st_ctim, view_.started);
-}
-
-// To move a directory leaves the times of what is in it alone. It changes its own, and those of the entries of the one
-// above it.
-Status Capture::look_at_host(int host, Frame& frame) {
-  struct stat st{};
-  if (::fstat(host, &st) != 0) return fail_errno(errno, "read the workspace", "could not be inspected");
-  frame.host_entries_changed = later(st.st_mtim, view_.started);
-  const bool above_changed = !frames_.empty() && frames_.back().host_entries_changed;
-  exchanged_ = exchanged_ || (above_changed && later(st.st_ctim, view_.started));
-  return {};
 }
 
 Status Capture::leave() {
@@ -370,43 +358,44 @@ Status Capture::delete_missing(int host, const std::vector<std::string>& guest_n
 }
 
 Status Capture::delete_tree(int host, const std::string& name, const std::string& path) {
-  std::vector<std::string> folders;
+  std::vector<Doomed> folders;
   CLOCHE_TRY(delete_one(host, name, path, folders));
-  for (const std::string& folder : folders) CLOCHE_TRY(delete_below(folder));
-  return {};
+  return folders.empty() ? Status() : delete_below(path);
 }
 
-Status Capture::delete_one(int host, const std::string& name, const std::string& path,
-                           std::vector<std::string>& folders) {
+Status Capture::delete_one(int host, const std::string& name, const std::string& path, std::vector<Doomed>& folders) {
   CLOCHE_TRY_ASSIGN(std::optional<HostThing> before, host_.look(host, name, path));
   if (!before) return {};
   CLOCHE_TRY(meter_.entry());
   // Not in the copy because it was made later.
-  if (!is_overlay() && before->changed) return {};
+  if (!is_overlay() && before->changed && !host_.had(host, path)) return {};
   CLOCHE_TRY(host_.read(host, name, path, *before));
   Entry entry{path, {}, {}, Obstacle::kNone, 0};
   if (path.size() >= tree::kMaxPath || !tree::check_path(path)) entry.obstacle = Obstacle::kName;
   if (before->state.kind == FileKind::kDirectory && before->obstacle == Obstacle::kNone &&
       entry.obstacle == Obstacle::kNone) {
-    folders.push_back(path);
+    folders.push_back({path, exchanged_});
   }
   return note(std::move(entry), before);
 }
 
 Status Capture::delete_below(const std::string& path) {
-  std::vector<std::string> folders{path};
+  const bool exchanged = exchanged_;
+  std::vector<Doomed> folders{{path, exchanged}};
   while (!folders.empty()) {
-    const std::string folder = std::move(folders.back());
+    const Doomed folder = std::move(folders.back());
     folders.pop_back();
-    CLOCHE_TRY_ASSIGN(const Fd host, host_.open_directory(folder));
+    CLOCHE_TRY_ASSIGN(const Fd host, host_.open_directory(folder.path));
     // Gone by now, or not to be read by us: then applying finds it not empty and refuses.
     if (!host.valid()) continue;
+    exchanged_ = folder.exchanged || host_.was_exchanged(host.get(), folder.path);
     CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, HostSide::names(host.get()));
     for (const std::string& name : names) {
-      const std::string below = join(folder, name);
+      const std::string below = join(folder.path, name);
       if (!skipped(below)) CLOCHE_TRY(delete_one(host.get(), name, below, folders));
     }
   }
+  exchanged_ = exchanged;
   return {};
 }
 

@@ -42,6 +42,25 @@ Result<std::vector<std::string>> HostSide::names(int folder) {
   return names;
 }
 
+// To move a directory leaves the times of what is in it alone. It changes its own time of change and that of the one
+// above it, which nobody can set; but so does who writes to both. The inode is asked last: overlayfs gives new numbers.
+bool HostSide::was_exchanged(int folder, const std::string& path) const {
+  if (path.empty()) return false;
+  struct stat st{};
+  struct stat above{};
+  if (::fstat(folder, &st) != 0) return true;
+  if (::fstatat(folder, "..", &above, AT_NO_AUTOMOUNT) == 0 && !later(above.st_ctim, started_)) return false;
+  const auto was = whereabouts_ != nullptr ? whereabouts_->directory(path) : std::nullopt;
+  return was ? *was != spot_of(st) : later(st.st_ctim, started_);
+}
+
+// Nothing came to a directory that kept its time of change.
+bool HostSide::had(int folder, const std::string& path) const {
+  if (whereabouts_ != nullptr && whereabouts_->had(path)) return true;
+  struct stat st{};
+  return ::fstat(folder, &st) == 0 && !later(st.st_ctim, started_);
+}
+
 Result<std::optional<HostThing>> HostSide::look(int folder, const std::string& name, const std::string& path) const {
   HostThing thing;
   struct statx stx{};

@@ -12,7 +12,8 @@
 #include "base/result.h"
 #include "files/meter.h"
 #include "files/proposal.h"
-#include "tree/place.h"
+#include "files/view.h"
+#include "files/whereabouts.h"
 
 namespace cloche::files {
 
@@ -28,13 +29,22 @@ struct HostThing {
 
 class HostSide {
  public:
-  HostSide(int root, tree::Mounts mounts, timespec started, Meter& meter)
-      : root_(root), mounts_(mounts), started_(started), meter_(&meter) {}
+  HostSide(const View& view, Meter& meter)
+      : root_(view.lower),
+        mounts_(mounts_of(view.kind)),
+        started_(view.started),
+        whereabouts_(view.whereabouts),
+        meter_(&meter) {}
 
   // O_PATH. Invalid where there is none, where a mount is that is not crossed, and where we may not go.
   Result<Fd> open_directory(const std::string& path) const;
   // Nothing where we may not read: what is not named is not deleted, and a directory that is not empty stays.
   static Result<std::vector<std::string>> names(int folder);
+
+  // Whether the host may have put another directory where this one is. Certain for what the whereabouts tell of.
+  bool was_exchanged(int folder, const std::string& path) const;
+  // Whether something was there when the view was made, held against what is in `folder` now.
+  bool had(int folder, const std::string& path) const;
 
   Result<std::optional<HostThing>> look(int folder, const std::string& name, const std::string& path) const;
   // Reads the content of a regular file for its digest, and keeps it where it is text.
@@ -46,6 +56,7 @@ class HostSide {
   int root_;
   tree::Mounts mounts_;
   timespec started_;
+  const Whereabouts* whereabouts_;
   Meter* meter_;
 };
 

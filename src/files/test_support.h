@@ -11,10 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/fd.h"
 #include "files/capture.h"
+#include "files/whereabouts.h"
 #include "sys/file.h"
 
 namespace cloche::files {
@@ -61,6 +63,12 @@ class Desk {
   // The host's directory is complete; what happens to it now happens while the guest runs.
   void start() { started_ = tick(); }
   void made() { made_ = tick(); }
+  // Looks at the host's directory as a run does while its guest works.
+  void look_around(ViewKind kind = ViewKind::kOverlay) {
+    watched_ = open_lower();
+    whereabouts_.emplace(watched_.get(), kind, started_);
+    while (whereabouts_->next() != Clock::time_point::max()) whereabouts_->advance(Clock::now());
+  }
 
   Result<Summary> capture(ViewKind kind = ViewKind::kOverlay, std::vector<std::string> covered = {},
                           int upper_fd = -1) {
@@ -69,6 +77,7 @@ class Desk {
     const Fd own(::open(upper().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const Fd into_fd = open_into();
     View view{lower(), kind, lower_fd.get(), upper_fd >= 0 ? upper_fd : own.get(), started_, made_, std::move(covered)};
+    if (whereabouts_) view.whereabouts = &*whereabouts_;
     return files::capture(view, into_fd.get());
   }
 
@@ -104,6 +113,8 @@ class Desk {
   std::string top_;
   timespec started_{};
   timespec made_{};
+  Fd watched_;
+  std::optional<Whereabouts> whereabouts_;
 };
 
 inline void write_file(const std::string& path, const std::string& bytes, mode_t mode = 0644) {

@@ -11,6 +11,8 @@
 
 namespace cloche::files {
 
+class Whereabouts;
+
 enum class ViewKind : std::uint8_t {
   kOverlay,  // `upper` holds what is new or changed, whiteouts for what is gone, and opaque directories
   kCopy,     // `upper` is a copy of everything
@@ -26,8 +28,9 @@ struct View {
   // When the copy was complete; the guest began in a later tick: what it touched in the same one would look as if it
   // had not been touched. Not used for an overlay.
   timespec made{};
-  std::vector<std::string> covered;  // paths below where something else was mounted; never a change
-  std::uint32_t keep = 0;            // of proposal.h: what the policy granted
+  std::vector<std::string> covered;          // paths below where something else was mounted; never a change
+  std::uint32_t keep = 0;                    // of proposal.h: what the policy granted
+  const Whereabouts* whereabouts = nullptr;  // of the directories in `lower`; null: nothing is known
 };
 
 // How far a capture has come.

@@ -137,6 +137,25 @@ TEST(PlanLimits, N8_EveryLimitOfThePolicyReachesTheKernel) {
   EXPECT_EQ(cgroup_value(v1, "cpu.cfs_quota_us"), "50000");
 }
 
+// Only the file system says that it was full, so it has to be reached first; where there is none, a file is bounded.
+TEST(PlanLimits, N8_OneFileIsBoundedBehindAFileSystemThatHoldsTheLimit) {
+  constexpr std::uint64_t kLimit = 3U << 20;
+  Policy policy;
+  policy.limits.disk = mebibytes(3);
+  policy.workspace.path = {"/srv/project"};
+  policy.workspace.mode = WorkspaceMode::kCopy;
+  HostFacts host = with_arch(samples::root_v1());
+  WorkspaceFacts& facts = host.workspaces.emplace_back();
+  facts.path = "/srv/project";
+  facts.bytes = 1000;
+  EXPECT_EQ(rlimit(must_plan(policy, program(), host), RLIMIT_FSIZE), kLimit + 1000);
+  policy.workspace.scratch = WorkspaceScratch::kDisk;
+  EXPECT_EQ(rlimit(must_plan(policy, program(), host), RLIMIT_FSIZE), kLimit) << "watched";
+  policy.workspace.scratch = WorkspaceScratch::kMemory;
+  policy.files.write = {"/srv/other"};
+  EXPECT_EQ(rlimit(must_plan(policy, program(), host), RLIMIT_FSIZE), kLimit) << "watched, too";
+}
+
 // A host and a policy that agree but for one limit.
 struct Lack {
   Guarantee guarantee;

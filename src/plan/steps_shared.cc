@@ -44,6 +44,13 @@ void rlimit(Plan& plan, int resource, std::uint64_t value, Guarantee serves) {
       {.kind = StepKind::kRlimit, .serves = serves, .x = static_cast<std::uint64_t>(resource), .y = value});
 }
 
+// A file system of the cell's own says that it is full, and a program that ignores SIGXFSZ says nothing. So where that
+// has room for a copy, too, this limit stands behind it.
+std::uint64_t largest_file(const Plan& plan) {
+  if (plan.tier == Tier::kProcess || !plan.watched.empty()) return plan.limits.disk.count;
+  return std::max(plan.scratch_bytes.count, plan.limits.disk.count);
+}
+
 }  // namespace
 
 unsigned whole_cpus(const Limits& limits) { return static_cast<unsigned>(std::max(1.0, std::ceil(limits.cpus))); }
@@ -105,7 +112,7 @@ void add_rlimits(Plan& plan, const StepContext& context) {
     const auto seconds = static_cast<std::uint64_t>((limits.cpu_time->count() + 999) / 1000) + 1;
     rlimit(plan, RLIMIT_CPU, seconds, Guarantee::kCpuTime);
   }
-  rlimit(plan, RLIMIT_FSIZE, limits.disk.count, Guarantee::kDisk);
+  rlimit(plan, RLIMIT_FSIZE, largest_file(plan), Guarantee::kDisk);
   // 1, not 0: a core_pattern that is a pipe ignores 0, and no core file fits one byte. The filter forbids changing it.
   rlimit(plan, RLIMIT_CORE, 1, Guarantee::kCoreDumps);
   rlimit(plan, RLIMIT_NOFILE, limits.files, Guarantee::kOpenFiles);

@@ -38,7 +38,7 @@ std::uint64_t more_than(std::uint64_t now, std::uint64_t before) { return now > 
 Result<DiskWatch> DiskWatch::begin(const Plan& plan, const Cell& cell, pid_t guest) {
   std::vector<std::string> places = plan.watched;
   if (plan.backend == Backend::kProcess) places.push_back(cell.work.path());
-  CLOCHE_TRY_ASSIGN(TreeMeter meter, TreeMeter::open(places));
+  CLOCHE_TRY_ASSIGN(TreeMeter meter, TreeMeter::open(places, plan.limits.disk.count));
   DiskWatch out(plan, std::move(meter));
   if (plan.tier != Tier::kProcess) out.open_scratch(cell, guest);
   out.meter_.restart();
@@ -127,6 +127,7 @@ void DiskWatch::look(Clock::time_point now, const Cell& cell) {
 void DiskWatch::finish_look(Clock::time_point now) {
   if (phase_ == Phase::kBaseline) {
     before_ = last_ = meter_.found();
+    at_bound_before_ = meter_.at_bound();
     scratch_before_ = scratch_used();
     for (const Room& room : rooms()) {
       // One that is full already cannot get full.
@@ -138,6 +139,7 @@ void DiskWatch::finish_look(Clock::time_point now) {
     return;
   }
   if (phase_ == Phase::kLastTrees) {
+    file_at_bound_ = meter_.at_bound() > at_bound_before_;
     judge_rooms();
     stop();
     return;

@@ -47,6 +47,9 @@ class DiskWatch {
   // Why the run has to end; empty: no reason.
   const std::string& verdict() const { return verdict_; }
   bool inodes_used_up() const { return inodes_used_up_; }
+  // At the last look: more files than before were as large as RLIMIT_FSIZE lets one become. Nothing else tells of a
+  // guest that was refused more: a program that ignores SIGXFSZ gets an error like any other.
+  bool file_at_bound() const { return file_at_bound_; }
   // Of the receipt: what was there before.
   std::string evidence() const;
 
@@ -88,6 +91,8 @@ class DiskWatch {
   Clock::duration cost_{};  // of this look
   std::string verdict_;
   bool inodes_used_up_ = false;
+  std::uint64_t at_bound_before_ = 0;
+  bool file_at_bound_ = false;
 };
 
 }  // namespace cloche

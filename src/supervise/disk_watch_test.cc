@@ -72,6 +72,21 @@ TEST_F(DiskWatchTest, N8_FilesThatAreMadeAreLookedForAtOnce) {
   EXPECT_TRUE(watch.inodes_used_up());
 }
 
+// What was there before, or is smaller, tells nothing.
+TEST_F(DiskWatchTest, N8_AFileAsLargeAsOneMayBeIsSeenAtTheEnd) {
+  write("before", 4 * kMega);
+  for (const std::size_t size : {4 * kMega - 1, 4 * kMega}) {
+    const auto now = Clock::now();
+    DiskWatch watch = started(now);
+    write("new", size);
+    watch.begin_last_look(now);
+    while (!watch.done()) watch.advance(watch.next(), cell_);
+    EXPECT_EQ(watch.verdict(), "");
+    EXPECT_EQ(watch.file_at_bound(), size == 4 * kMega);
+    fs::remove(top_ + "/new");
+  }
+}
+
 TEST_F(DiskWatchTest, N8_RoomThatIsGoneIsLookedForAtOnce) {
   const auto now = Clock::now();
   DiskWatch watch = started(now);

@@ -114,6 +114,11 @@ void Run::settle_outcome() {
   if (!cause_set_ && (ending.signal == SIGXFSZ || ending.code == kOfChild)) {
     settle(OutcomeKind::kDisk, fmt::format("the guest wrote a file larger than {}", to_text(plan_.limits.disk)));
   }
+  const bool file_at_bound = disk_ && disk_->file_at_bound();
+  if (!cause_set_ && ending.bad && file_at_bound) {
+    settle(OutcomeKind::kDisk,
+           fmt::format("the guest failed with a file of {}, as large as one may be", to_text(plan_.limits.disk)));
+  }
   if (!cause_set_ && ending.bad && scratch_full_) {
     settle(OutcomeKind::kDisk,
            inodes_used_up_ ? fmt::format("the guest failed with its {} inodes used up", plan_.limits.inodes)
@@ -137,6 +142,8 @@ void Run::settle_outcome() {
   deny_by_limit("limits.memory", "killed for memory", counted.oom_kills);
   if (scratch_full_ && outcome.kind != OutcomeKind::kDisk) {
     deny_by_limit(inodes_used_up_ ? "limits.inodes" : "limits.disk", "used up at the guest's end", 1);
+  } else if (file_at_bound && outcome.kind != OutcomeKind::kDisk) {
+    deny_by_limit("limits.disk", "a file was as large as one may be at the guest's end", 1);
   }
 }
 

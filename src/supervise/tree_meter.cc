@@ -33,8 +33,9 @@ bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strc
 
 }  // namespace
 
-Result<TreeMeter> TreeMeter::open(const std::vector<std::string>& paths) {
+Result<TreeMeter> TreeMeter::open(const std::vector<std::string>& paths, std::uint64_t bound) {
   TreeMeter out;
+  out.bound_ = bound;
   for (const std::string& path : paths) {
     CLOCHE_TRY_ASSIGN(Fd root, sys::open_without_symlinks(path));
     struct stat st{};
@@ -52,6 +53,7 @@ void TreeMeter::restart() {
   linked_.clear();
   devices_.clear();
   found_ = {};
+  at_bound_ = 0;
   unmeasured_.clear();
   disturbed_ = false;
 }
@@ -145,6 +147,7 @@ void TreeMeter::count(const struct stat& st) {
   ++found_.files;
   if (!S_ISDIR(st.st_mode) && st.st_nlink > 1 && !linked_.emplace(st.st_dev, st.st_ino).second) return;
   found_.bytes += static_cast<std::uint64_t>(st.st_blocks) * kBlock;
+  if (S_ISREG(st.st_mode) && bound_ != 0 && static_cast<std::uint64_t>(st.st_size) == bound_) ++at_bound_;
 }
 
 void TreeMeter::give_up(const std::string& name) {

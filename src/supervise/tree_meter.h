@@ -29,14 +29,15 @@ class TreeMeter {
  public:
   enum class Progress : std::uint8_t { kMore, kDone };
 
-  // Directories, or single files. None may be reached through a link.
-  static Result<TreeMeter> open(const std::vector<std::string>& paths);
+  // Directories, or single files. None may be reached through a link. Files of exactly `bound` bytes are counted.
+  static Result<TreeMeter> open(const std::vector<std::string>& paths, std::uint64_t bound = 0);
 
   void restart();
   // At least one entry and at most until then.
   Progress advance(Clock::time_point until);
   // So far; after the last slice, of everything.
   const Amount& found() const { return found_; }
+  std::uint64_t at_bound() const { return at_bound_; }
   // A directory that the guest could write to and that we cannot look into; empty: none.
   const std::string& unmeasured() const { return unmeasured_; }
   // A directory was there when it was listed and gone when it was opened: moved, perhaps.
@@ -75,6 +76,8 @@ class TreeMeter {
   std::set<Identity> linked_;  // with several names, seen by one of them
   std::set<dev_t> devices_;
   Amount found_;
+  std::uint64_t bound_ = 0;
+  std::uint64_t at_bound_ = 0;
   std::string unmeasured_;
   bool disturbed_ = false;
 };

@@ -39,6 +39,24 @@ class Meter : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Meter, N8_CountsTheFilesOfOneSize) {
+  fs::create_directory(folder_ / "a");
+  write("a/one", 5000);
+  write("two", 5000);
+  write("less", 4999);
+  write("more", 5001);
+  fs::create_hard_link(folder_ / "two", folder_ / "again");
+  fs::create_symlink("two", folder_ / "link");
+  auto meter = TreeMeter::open({folder_}, 5000);
+  ASSERT_TRUE(meter);
+  for (int turn = 0; turn < 2; ++turn) {
+    meter->restart();
+    while (meter->advance(Clock::time_point::min()) == TreeMeter::Progress::kMore) {
+    }
+    EXPECT_EQ(meter->at_bound(), 2U);
+  }
+}
+
 TEST_F(Meter, N8_CountsEveryNameAndEachFileOnce) {
   fs::create_directory(folder_ / "a");
   write("a/one", 100'000);

@@ -69,9 +69,20 @@ for i in range(2000):
 
     def test_N8_one_growing_file_stops_at_the_hard_bound(self):
         done, report = self.guest("with open('one', 'wb') as f:\n  for i in range(64): f.write(bytes(1 << 20))", "--disk", "8M")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertLessEqual(os.path.getsize(self.grant + "/one"), 8 << 20)
-        self.assertIn(report["outcome"]["kind"], ("disk", "exited"))
+        self.ended_by_disk(done, report)
+        self.assertEqual(os.path.getsize(self.grant + "/one"), 8 << 20)
+        denied = next(d for d in report["denials"] if d["what"] == "limit")
+        self.assertTrue(denied["detail"].startswith("limits.disk: "), denied)
+        self.assertEqual(denied["allow"], 'limits.disk = "16M"')
+        # A guest that copes ends in its own way, and so does one that fails of something else.
+        os.remove(self.grant + "/one")
+        text = "try:\n  open('one', 'wb').write(bytes(9 << 20))\nexcept OSError as error: print(error.errno)"
+        done, report = self.guest(text, "--disk", "8M")
+        self.passes(done, report)
+        self.assertEqual(output_of(report), "27\n")
+        self.assertTrue([d for d in report["denials"] if d["detail"].startswith("limits.disk: ")], report["denials"])
+        done, report = self.guest("raise SystemExit(3)", "--disk", "8M")
+        self.assertEqual((done.returncode, report["outcome"]["kind"]), (3, "exited"), done.stderr)
 
     def test_N8_a_writer_that_is_faster_than_the_first_look_is_reported(self):
         done, report = self.guest("for n in 'abcd': open(n, 'wb').write(bytes(4 << 20))", "--disk", "8M")

@@ -135,11 +135,12 @@ class RoundTrip(WorkspaceCase):
 
 
 class Meanwhile(WorkspaceCase):
-    def start_and_edit(self, mode, edit):
+    def start_and_edit(self, mode, edit, does="echo guest >> text"):
         """A guest changes a file, then the host does, then the guest ends."""
-        script = "echo guest >> text; echo ready; read line; exit 0"
+        script = does + "; echo ready; read line; exit 0"
         process = self.start("--stdin", "--workspace", self.tree, "--workspace-mode", mode, "--", "sh", "-c", script)
         self.assertEqual(process.stdout.readline(), b"ready\n")
+        time.sleep(0.1)  # in which the engine sees what stands where
         edit()
         process.communicate(b"go\n", timeout=TIMEOUT)
         self.assertEqual(process.returncode, 0)
@@ -179,6 +180,62 @@ class Meanwhile(WorkspaceCase):
                 self.assertEqual(self.cloche("apply", "last").returncode, 0)
                 with open(self.tree + "/gone", encoding="utf-8") as file:
                     self.assertEqual(file.read(), "changed\n")
+
+    def test_X6_files_that_the_host_makes_beside_are_no_conflict(self):
+        """They change the same times as a directory does that is exchanged for another."""
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                top = f"tree/{mode}/"
+                os.makedirs(self.path(top + "src/deep"))
+                for name in ("src/a", "src/b", "src/deep/a"):
+                    self.path(top + name, "as before\n")
+
+                def build(top=top):
+                    for name in ("notes", "src/x.o", "src/deep/y.o"):
+                        self.path(top + name, "mine\n")
+
+                self.start_and_edit(mode, build, f"cd {mode}; echo g >> src/a; echo g >> src/deep/a; rm src/b")
+                done = self.cloche("apply", "last")
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertFalse(os.path.exists(self.path(top + "src/b")))
+                for name, text in (("src/a", "as before\ng\n"), ("src/deep/a", "as before\ng\n"), ("src/x.o", "mine\n")):
+                    with open(self.path(top + name), encoding="utf-8") as file:
+                        self.assertEqual(file.read(), text)
+
+    def test_X6_a_directory_that_the_host_exchanged_is_a_conflict_whatever_its_time_says(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                top = self.path(f"tree/{mode}")
+                for name in ("src", "other"):
+                    os.makedirs(f"{top}/{name}")
+                    self.path(f"tree/{mode}/{name}/a", f"of {name}\n")
+
+                def exchange(top=top):
+                    os.rename(top + "/src", top + "/src.old")
+                    os.rename(top + "/other", top + "/src")
+                    os.utime(top, (1, 1))
+
+                self.start_and_edit(mode, exchange, f"echo guest >> {mode}/src/a")
+                done = self.cloche("apply", "last")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                with open(top + "/src/a", encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "of other\n")
+
+    def test_X6_a_file_that_the_guest_deletes_and_the_host_changes_is_a_conflict(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                self.path("tree/gone", "as before\n")
+
+                def edit():
+                    self.path("tree/gone", "mine\n")
+                    self.path("tree/later", "mine\n")
+
+                self.start_and_edit(mode, edit, "rm gone")
+                done = self.cloche("apply", "last")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(b"gone", done.stderr)
+                self.assertNotIn(b"later", done.stderr)
+                os.remove(self.tree + "/later")
 
 
 class Repositories(WorkspaceCase):

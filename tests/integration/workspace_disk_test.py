@@ -138,6 +138,19 @@ class OnDisk(WorkspaceCase):
                 self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
                 self.assertEqual(self.scratches(), [])
 
+    def test_N8_one_file_that_is_too_large_is_told_wherever_it_lies(self):
+        """Python ignores SIGXFSZ: it gets an error as from any file."""
+        code = "open('one', 'wb').write(b'x' * 20000000)"
+        for mode in MODES:
+            for scratch in ("memory", "disk"):
+                with self.subTest(mode=mode, scratch=scratch):
+                    done, report = self.report_of(mode, "--workspace-scratch", scratch, "--disk", "8M", "--lang", "python", "-",
+                                                  input=code.encode())
+                    self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
+                    self.assertEqual(report["outcome"]["limit"], "limits.disk")
+                    self.assertIn('limits.disk = "16M"', [denied["allow"] for denied in report["denials"]])
+                    self.assertEqual(report["workspaces"][0]["added"], 1)
+
     def test_N8_held_files_take_room_on_an_own_disk(self):
         if not self.has_own_disk("overlay"):
             return  # watched: see above
