@@ -164,12 +164,13 @@ void count(const std::vector<Task>& tasks, Applied& applied) {
 // Signals are held from the decision on, for as long as the caller says.
 Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options,
                        std::optional<HeldSignals>& held) {
-  auto journal = stage_all(root, staging, tasks, options);
+  const auto seal = staging.seal();
+  auto journal = seal ? stage_all(root, staging, tasks, options) : std::unexpected(seal.error());
   held.emplace();
   if (auto wanted = not_cancelled(options.cancelled); journal && !wanted) journal = std::unexpected(wanted.error());
   if (journal) {
     tell(options, "commit");
-    if (auto committed = staging.commit(*journal); !committed) journal = std::unexpected(committed.error());
+    if (auto committed = staging.commit(*journal, *seal); !committed) journal = std::unexpected(committed.error());
   }
   if (!journal) {
     Error error = std::move(journal).error();
@@ -200,7 +201,8 @@ Result<Applied> apply_locked(int root, const Staging& staging, std::span<const C
 
 Result<Applied> apply(int root, std::span<const Change> changes, const Options& options) {
   CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
-  CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kMake, options.progress));
+  CLOCHE_TRY_ASSIGN(const auto staging,
+                    Staging::open(own.get(), Staging::Missing::kMake, options.key, options.progress));
   // Until all is tidied up.
   std::optional<HeldSignals> held;
   auto result = apply_locked(own.get(), *staging, changes, options, held);
@@ -213,7 +215,8 @@ Result<Applied> apply(int root, std::span<const Change> changes, const Options& 
 
 Result<Recovered> recover(int root, const Options& options) {
   CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
-  CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kLeave, options.progress));
+  CLOCHE_TRY_ASSIGN(const auto staging,
+                    Staging::open(own.get(), Staging::Missing::kLeave, options.key, options.progress));
   if (!staging) return Recovered{};
   CLOCHE_TRY_ASSIGN(Recovered result, recover_locked(own.get(), *staging, options.progress));
   CLOCHE_TRY(staging->discard(options.progress));

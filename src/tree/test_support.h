@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,22 @@ namespace fs = std::filesystem;
 
 // Path to "kind mode content".
 using Picture = std::map<std::string, std::string>;
+
+inline Result<sys::HmacKey> test_key() {
+  sys::HmacKey key{};
+  key.fill(7);
+  return key;
+}
+
+// With a key, as everybody has one.
+inline Options with_key(Options options) {
+  if (!options.key) options.key = &test_key;
+  return options;
+}
+inline Result<Applied> try_apply(int root, std::span<const Change> changes, const Options& options = {}) {
+  return tree::apply(root, changes, with_key(options));
+}
+inline Result<Recovered> try_recover(int root, const Options& options = {}) { return recover(root, with_key(options)); }
 
 inline std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
