@@ -65,8 +65,31 @@ Status CarryOut::sort_out(std::size_t number) {
     return fail_errno(errno, "apply " + printable(entry.path), "could not be inspected");
   }
   if (is(*entry.new_thing, st) == waiting) return {};
+  // Neither the new thing nor an old one that came out of the tree: somebody else's, and it goes nowhere.
+  if (waiting && !is(*entry.old_thing, st) && old_is_at_its_place(entry)) return {};
   tell("sort out", entry);
   return move(staging_.folder(), name, staging_.folder(), waiting ? old_name : new_name, entry);
+}
+
+bool CarryOut::old_is_at_its_place(const Entry& entry) const {
+  const auto place = find_place(root_, entry.path, Mounts::kRefuse);
+  struct stat st{};
+  return place && ::fstatat(place->folder.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         is(*entry.old_thing, st);
+}
+
+Status CarryOut::check_old(const Entry& entry, const Place& place) {
+  struct stat st{};
+  if (::fstatat(place.folder.get(), place.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return cannot_move(errno, entry);
+  }
+  return is_as_checked(*entry.old_thing, st) ? Status() : changed(entry);
+}
+
+Status CarryOut::check_new(std::size_t number) const {
+  const Entry& entry = journal_[number];
+  if (is_as_staged(*entry.new_thing, staging_.folder(), Staging::new_name(number))) return {};
+  return spoiled(entry);
 }
 
 Status CarryOut::swap(std::size_t number) {
@@ -76,6 +99,8 @@ Status CarryOut::swap(std::size_t number) {
   if (!taken) {
     tell("swap", entry);
     CLOCHE_TRY_ASSIGN(const Place place, find_place(root_, entry.path, Mounts::kRefuse));
+    CLOCHE_TRY(check_old(entry, place));
+    CLOCHE_TRY(check_new(number));
     CLOCHE_TRY_ASSIGN(const bool exchanged, exchange(staging_.folder(), Staging::new_name(number), place, entry));
     if (exchanged) CLOCHE_TRY(sort_out(number));
   }
@@ -92,11 +117,12 @@ Status CarryOut::take(std::size_t number) {
   if (!taken) {
     tell("take", entry);
     CLOCHE_TRY_ASSIGN(const Place place, find_place(root_, entry.path, Mounts::kRefuse));
+    CLOCHE_TRY(check_old(entry, place));
     CLOCHE_TRY(move(place.folder.get(), place.name, staging_.folder(), name, entry));
   }
   // Looked at here, where nobody else reaches it: what was moved is what was checked.
   struct stat st{};
-  if (::fstatat(staging_.folder(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !is(*entry.old_thing, st)) {
+  if (::fstatat(staging_.folder(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !is_as_taken(*entry.old_thing, st)) {
     return changed(entry);
   }
   if (!is_directory(entry.old_thing)) return {};
@@ -115,6 +141,7 @@ Status CarryOut::put(std::size_t number) {
   }
   tell("put", entry);
   CLOCHE_TRY_ASSIGN(const Place place, find_place(root_, entry.path, Mounts::kRefuse));
+  CLOCHE_TRY(check_new(number));
   return move(staging_.folder(), name, place.folder.get(), place.name, entry);
 }
 

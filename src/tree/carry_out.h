@@ -57,6 +57,10 @@ class CarryOut {
 
   // After an exchange the old thing has the name of the new one in the staging directory, or the other way round.
   Status sort_out(std::size_t number);
+  bool old_is_at_its_place(const Entry& entry) const;
+  // Right before something is moved: it is what was checked, or what was staged.
+  static Status check_old(const Entry& entry, const Place& place);
+  Status check_new(std::size_t number) const;
 
   // Changes the mode of a directory of the tree, if it is still the one that is meant.
   Status change_mode(const Entry& entry, const Thing& thing, mode_t set, mode_t keep);

@@ -1,4 +1,5 @@
 // The process ends at every step in turn: after recover() the tree is the old one or the new one, and nothing is left.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -309,6 +310,79 @@ TEST(Crash, AFileThatWasEditedSinceIsNotLostByALateRecovery) {
   EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
   EXPECT_NE(recovered->reason.find("changed by somebody else"), std::string::npos) << recovered->reason;
   expect_whole(tree, {{"a", "file 420 edited since"}, {"b", "file 420 old"}}, "late");
+}
+
+// Whoever may write to the tree reaches what lies staged in it, in place and with the time of its content set back.
+TEST(Crash, R4_WhatWasStagedAndChangedSinceIsNotPutInPlace) {
+  const auto overwrite = [](const std::string& path) {
+    struct stat st{};
+    ASSERT_EQ(::stat(path.c_str(), &st), 0);
+    ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+    std::ofstream(path) << "bad";
+    const std::array<timespec, 2> times{st.st_atim, st.st_mtim};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+  };
+  const auto replace = [](const std::string& path) {
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    std::ofstream(path) << "bad";
+  };
+  const auto relink = [](const std::string& path) {
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    ASSERT_EQ(::symlink("bad", path.c_str()), 0);
+  };
+  const auto fill = [](const std::string& path) { std::ofstream(path + "/planted") << "bad"; };
+  struct Case {
+    Change change;
+    std::function<void(const std::string&)> spoil;
+  };
+  std::vector<Case> cases;
+  cases.push_back({add("x", "new"), overwrite});
+  cases.push_back({add("x", "new"), replace});
+  cases.push_back({add("old", "new"), overwrite});
+  cases.push_back({add("old", "new"), replace});
+  cases.push_back({add_link("x", "new"), relink});
+  cases.push_back({add_folder("x"), fill});
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const TempTree tree;
+    tree.file("old", "old");
+    const Picture before = tree.picture();
+    std::vector<Change> changes;
+    changes.push_back(replace_now(tree, std::move(cases[i].change)));
+    const std::string last = (changes[0].before ? "swap " : "put ") + changes[0].path;
+    ASSERT_FALSE(comes_to_its_end(-1, [&](const Options&) {
+      Options stopping;
+      stopping.progress = [&](std::string_view step) {
+        if (step == last) ::_exit(1);
+      };
+      (void)try_apply(tree.fd(), changes, stopping);
+    })) << i;
+    cases[i].spoil(tree.path(".cloche-apply/n0"));
+    const auto recovered = try_recover(tree.fd());
+    ASSERT_TRUE(recovered) << i << recovered.error().text();
+    EXPECT_EQ(recovered->outcome, Recovery::kRolledBack) << i;
+    EXPECT_NE(recovered->reason.find("before it was put in place"), std::string::npos) << i << recovered->reason;
+    expect_whole(tree, before, "case " + std::to_string(i));
+  }
+}
+
+// On file systems that write late the time of the last change moves by itself.
+TEST(Crash, WhatWasStagedAndOnlyTouchedSinceIsPutInPlace) {
+  const TempTree tree;
+  const auto changes = proposal(add("a", "new"), add_link("l", "new"), add_folder("x"));
+  ASSERT_FALSE(comes_to_its_end(-1, [&](const Options&) {
+    Options stopping;
+    stopping.progress = [&](std::string_view step) {
+      if (step == "put a") ::_exit(1);
+    };
+    (void)try_apply(tree.fd(), changes, stopping);
+  }));
+  for (const char* name : {"n0", "n1", "n2"}) {
+    ASSERT_EQ(::lchown(tree.path(std::string(".cloche-apply/") + name).c_str(), ::geteuid(), ::getegid()), 0);
+  }
+  const auto recovered = try_recover(tree.fd());
+  ASSERT_TRUE(recovered) << recovered.error().text();
+  EXPECT_EQ(recovered->outcome, Recovery::kFinished) << recovered->reason;
+  expect_whole(tree, {{"a", "file 420 new"}, {"l", "link new"}, {"x", "directory 493"}}, "touched");
 }
 
 TEST(Crash, NothingToRecoverIsNoError) {

@@ -297,6 +297,48 @@ TEST(Hostile, AFileThatIsExchangedAfterTheCheckIsPutBack) {
   EXPECT_EQ(tree.picture(), (Picture{{"a", "file 420 other"}}));
 }
 
+// A new link often gets the inode of the one that was removed just before.
+TEST(Hostile, X6_ALinkThatIsReplacedAfterTheCheckIsPutBack) {
+  for (const char* at : {"swap link", "take gone"}) {
+    const TempTree tree;
+    tree.link("link", "old");
+    tree.link("gone", "old");
+    const std::string name = std::string(at).substr(5);
+    Options options;
+    options.progress = [&](std::string_view step) {
+      if (step != at) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the kernel's clock for files is a coarse one
+      ASSERT_EQ(::unlink(tree.path(name).c_str()), 0);
+      tree.link(name, "own");
+    };
+    const auto changes = proposal(remove_now(tree, "gone"), replace_now(tree, add_link("link", "new")));
+    const auto result = try_apply(tree.fd(), changes, options);
+    ASSERT_FALSE(result) << at;
+    EXPECT_TRUE(says(result.error().text(), "changed by somebody else")) << result.error().text();
+    Picture wanted{{"gone", "link old"}, {"link", "link old"}};
+    wanted[name] = "link own";
+    EXPECT_EQ(tree.picture(), wanted) << at;
+  }
+}
+
+TEST(Hostile, X6_AModeThatIsChangedAfterTheCheckIsAConflict) {
+  for (const char* at : {"swap a", "take b"}) {
+    const TempTree tree;
+    tree.file("a", "old");
+    tree.file("b", "old");
+    const std::string name = std::string(at).substr(5);
+    Options options;
+    options.progress = [&](std::string_view step) {
+      if (step == at) (void)::chmod(tree.path(name).c_str(), 0600);
+    };
+    ASSERT_FALSE(try_apply(tree.fd(), proposal(replace_now(tree, add("a", "new")), remove_now(tree, "b")), options))
+        << at;
+    Picture wanted{{"a", "file 420 old"}, {"b", "file 420 old"}};
+    wanted[name] = "file 384 old";
+    EXPECT_EQ(tree.picture(), wanted) << at;
+  }
+}
+
 TEST(Hostile, AStagingDirectoryThatIsNotOursIsNotUsed) {
   const auto refuses = [](const TempTree& tree) {
     const Picture before = tree.picture();

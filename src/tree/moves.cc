@@ -2,16 +2,41 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 
+#include "sys/sha256.h"
 #include "tree/path_rules.h"
 
 namespace cloche::tree {
+namespace {
+
+Result<sys::Digest> content_of(int folder, const std::string& name, FileKind kind) {
+  if (kind == FileKind::kSymlink) {
+    std::array<char, PATH_MAX + 1> target{};
+    const ssize_t size = ::readlinkat(folder, name.c_str(), target.data(), target.size());
+    if (size < 0) return fail_errno(errno, "inspect " + name, "the link could not be read");
+    return sys::sha256({target.data(), static_cast<std::size_t>(size)});
+  }
+  const Fd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.valid()) return fail_errno(errno, "inspect " + name, "could not be opened for reading");
+  return sys::sha256_of(file.get(), name);
+}
+
+}  // namespace
 
 std::unexpected<Error> changed(const Entry& entry) {
   return fail(ErrorCode::kSystem, "apply " + printable(entry.path), "it was changed by somebody else meanwhile",
               "try again when nothing else writes to the tree");
+}
+
+std::unexpected<Error> spoiled(const Entry& entry) {
+  return fail(ErrorCode::kRefused, "apply " + printable(entry.path),
+              "what was to be put there was changed by somebody else before it was put in place",
+              "look for who writes into " + std::string(kStagingName) + ", and apply again");
 }
 
 std::unexpected<Error> cannot_move(int error, const Entry& entry) {
@@ -35,6 +60,28 @@ Result<bool> exchange(int folder, const std::string& name, const Place& place, c
 
 bool is(const Thing& thing, const struct stat& st) {
   return kind_of(st) == thing.kind && identity_of(st) == thing.identity;
+}
+
+bool is_as_taken(const Thing& thing, const struct stat& st) {
+  // Of directories the mode is loosened first.
+  return is(thing, st) && (thing.kind == FileKind::kDirectory || (st.st_mode & 07777) == thing.mode);
+}
+
+bool is_as_checked(const Thing& thing, const struct stat& st) {
+  return is_as_taken(thing, st) && (thing.changed == Moment{} || thing.changed == changed_at(st));
+}
+
+bool is_as_staged(const Thing& thing, int folder, const std::string& name) {
+  struct stat st{};
+  if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || kind_of(st) != thing.kind) return false;
+  if (is(thing, st) && changed_at(st) == thing.changed) return true;
+  if (thing.kind == FileKind::kDirectory) {
+    const auto entries = entries_of(folder, name);
+    return is(thing, st) && entries && *entries == Entries::kNone;
+  }
+  if (thing.kind == FileKind::kRegular && (st.st_mode & 07777) != thing.mode) return false;
+  const auto content = content_of(folder, name, thing.kind);
+  return content && *content == thing.digest;
 }
 
 bool is_directory(const std::optional<Thing>& thing) { return thing && thing->kind == FileKind::kDirectory; }

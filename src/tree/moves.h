@@ -20,10 +20,18 @@ std::unexpected<Error> cannot_move(int error, const Entry& entry);
 
 // What happened to somebody else's work, or to ours.
 std::unexpected<Error> changed(const Entry& entry);
+std::unexpected<Error> spoiled(const Entry& entry);
 bool not_there(const Error& error);
 
 // Whether this is the thing, also after it was moved.
 bool is(const Thing& thing, const struct stat& st);
+// Whether an old thing that nobody has moved yet, or that was just taken, is as it was checked. What is changed by a
+// rename is compared before one alone.
+bool is_as_checked(const Thing& thing, const struct stat& st);
+bool is_as_taken(const Thing& thing, const struct stat& st);
+// Whether a new thing still is what was staged. Nobody can choose the time of its last change; where that differs, as
+// it may on file systems that write late, its content has to tell.
+bool is_as_staged(const Thing& thing, int folder, const std::string& name);
 bool is_directory(const std::optional<Thing>& thing);
 
 }  // namespace cloche::tree
