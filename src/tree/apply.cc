@@ -35,19 +35,34 @@ Status undo(CarryOut& work, const Staging& staging) {
   return staging.advance(Stage::kUndoing, Stage::kDone);
 }
 
-// What is said of old things that others kept from their places; nothing where there are none.
+// What others keep from being undone: everything that was put into the tree and did not come back.
+std::string left_text(const std::vector<std::string>& left) {
+  constexpr std::size_t kNamed = 20;
+  if (left.empty()) return {};
+  std::string text = "; not taken back, because somebody else moved, removed, changed or uses it: ";
+  for (std::size_t i = 0; i < left.size() && i < kNamed; ++i) text += (i == 0 ? "" : ", ") + printable(left[i]);
+  if (left.size() > kNamed) text += " and " + std::to_string(left.size() - kNamed) + " more";
+  return text;
+}
+
+std::string why_text(const KeptAside& kept) {
+  const std::string path = printable(kept.path);
+  if (kept.why == KeptAside::Why::kTaken) return "; somebody else wrote " + path + " meanwhile, and what it was before";
+  return "; the directory of " + path + " is not there any more, and what was there before";
+}
+
+// What is said of things that others kept from their places; nothing where there are none.
 std::string kept_text(const CarryOut& work) {
   constexpr std::size_t kNamed = 3;
   const std::vector<KeptAside>& kept = work.kept_aside();
   std::string text;
   for (std::size_t i = 0; i < kept.size() && i < kNamed; ++i) {
-    text += "; somebody else wrote " + printable(kept[i].path) + " meanwhile, and what it was before is kept as " +
-            printable(kept[i].place);
+    text += why_text(kept[i]) + " is kept as " + printable(kept[i].place);
   }
   if (kept.size() > kNamed) {
     text += "; so are " + std::to_string(kept.size() - kNamed) + " more, named *" + std::string(kOldSuffix);
   }
-  return text;
+  return text + left_text(work.left());
 }
 
 // The old things are kept, and the next recover() tries again.

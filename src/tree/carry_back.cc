@@ -1,8 +1,10 @@
 // The part of carrying out that takes it all back.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "tree/carry_out.h"
@@ -12,10 +14,12 @@
 namespace cloche::tree {
 
 Status CarryOut::back() {
+  way_ = Way::kBack;
   undo_each(Order::kParentsFirst, &CarryOut::loosen_again);
   undo_each(Order::kChildrenFirst, &CarryOut::clear_way_back);
   undo_each(Order::kParentsFirst, &CarryOut::bring_back);
   undo_each(Order::kChildrenFirst, &CarryOut::restore_mode);
+  CLOCHE_TRY(find_left());
   CLOCHE_TRY(settle());
   return obstacle_ ? Status(std::unexpected(*obstacle_)) : Status();
 }
@@ -46,6 +50,26 @@ Result<Place> CarryOut::find_patiently(const std::string& path) {
   }
 }
 
+std::optional<Fd> CarryOut::folder_back(std::size_t number) const {
+  const std::uint64_t inode = folders_of_[number];
+  if (inode == 0) return std::nullopt;
+  // A directory that was taken out itself, and could not go back because of another one: what was in it goes there.
+  const std::string& path = journal_[number].path;
+  const std::string parent = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+  const auto found = std::ranges::lower_bound(journal_, parent, {}, &Entry::path);
+  if (found != journal_.end() && found->path == parent && found->takes() && found->old_thing->identity.inode == inode) {
+    const auto away = staging_.holds(Staging::old_name(static_cast<std::size_t>(found - journal_.begin())));
+    if (!away || *away) return std::nullopt;
+  }
+  return folders_.find(inode);
+}
+
+Result<Place> CarryOut::place_back(std::size_t number) {
+  const std::string& path = journal_[number].path;
+  if (auto folder = folder_back(number)) return Place{*std::move(folder), path.substr(path.rfind('/') + 1)};
+  return find_patiently(path);
+}
+
 Status CarryOut::clear_way_back(std::size_t number) { return journal_[number].swaps() ? Status() : take_back(number); }
 
 Status CarryOut::bring_back(std::size_t number) {
@@ -58,7 +82,7 @@ Status CarryOut::swap_back(std::size_t number) {
   CLOCHE_TRY(sort_out(number));
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(name));
   if (!taken) return {};
-  const auto place = find_patiently(entry.path);
+  const auto place = place_back(number);
   struct stat st{};
   if (place && ::fstatat(place->folder.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
       is(*entry.new_thing, st)) {
@@ -84,7 +108,7 @@ Status CarryOut::take_back(std::size_t number) {
   CLOCHE_TRY_ASSIGN(const bool waiting, staging_.holds(name));
   if (waiting) return {};
   tell("take back", entry);
-  const auto place = find_patiently(entry.path);
+  const auto place = place_back(number);
   if (!place && place.error().errno_value == ENOENT) return {};
   if (!place) return std::unexpected(place.error());
   struct stat st{};
@@ -108,15 +132,15 @@ Status CarryOut::put_back(std::size_t number) {
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(name));
   if (!taken) return {};
   tell("put back", entry);
-  const auto place = find_patiently(entry.path);
+  const auto place = place_back(number);
   if (!place) {
     // A directory that is gone may be one that is still to come back.
     if (place.error().errno_value != ENOENT || obstacle_) return std::unexpected(place.error());
-    return keep_aside(number);
+    return keep_aside(number, KeptAside::Why::kFolderGone);
   }
   auto moved = move(staging_.folder(), name, place->folder.get(), place->name, entry);
   if (moved || moved.error().errno_value != EEXIST) return moved;
-  if (!is_directory(entry.old_thing)) return keep_aside(number);
+  if (!is_directory(entry.old_thing)) return keep_aside(number, KeptAside::Why::kTaken);
   // Any directory is as good for what was in it; in anything else that finds no place, and the way has to be cleared.
   struct stat st{};
   const bool serves =
@@ -124,7 +148,7 @@ Status CarryOut::put_back(std::size_t number) {
   return serves ? Status() : moved;
 }
 
-Status CarryOut::keep_aside(std::size_t number) {
+Status CarryOut::keep_aside(std::size_t number, KeptAside::Why why) {
   constexpr std::size_t kMaxStem = 200;
   constexpr int kMaxTries = 1000;
   const Entry& entry = journal_[number];
@@ -134,8 +158,13 @@ Status CarryOut::keep_aside(std::size_t number) {
   const std::string stem =
       entry.path.substr(folder.empty() ? 0 : folder.size() + 1).substr(0, kMaxStem) + std::string(kOldSuffix);
   const auto path_of = [&](const std::string& name) { return folder.empty() ? name : folder + "/" + name; };
-  // In the nearest directory that there still is.
-  auto place = find_place(root_, path_of(stem), Mounts::kRefuse);
+  // Beside its place, or in the nearest directory that there still is.
+  Result<Place> place = Place{};
+  if (auto own = folder_back(number)) {
+    place->folder = *std::move(own);
+  } else {
+    place = find_place(root_, path_of(stem), Mounts::kRefuse);
+  }
   while (!place && place.error().errno_value == ENOENT && !folder.empty()) {
     go_up();
     place = find_place(root_, path_of(stem), Mounts::kRefuse);
@@ -146,9 +175,22 @@ Status CarryOut::keep_aside(std::size_t number) {
     const std::string name = attempt == 1 ? stem : stem + "-" + std::to_string(attempt);
     const auto moved = move(staging_.folder(), Staging::old_name(number), place->folder.get(), name, entry);
     if (!moved && moved.error().errno_value == EEXIST && attempt < kMaxTries) continue;
-    if (moved) kept_aside_.push_back({entry.path, path_of(name)});
+    if (moved) kept_aside_.push_back({why, entry.path, path_of(name)});
     return moved;
   }
+}
+
+Status CarryOut::find_left() {
+  std::set<std::string_view> told;
+  for (const KeptAside& kept : kept_aside_) {
+    if (kept.why == KeptAside::Why::kTaken) told.insert(kept.path);
+  }
+  for (std::size_t i = 0; i < journal_.size(); ++i) {
+    if (!journal_[i].puts() || told.contains(journal_[i].path)) continue;
+    CLOCHE_TRY_ASSIGN(const bool came_back, staging_.holds(Staging::new_name(i)));
+    if (!came_back) left_.push_back(journal_[i].path);
+  }
+  return {};
 }
 
 Status CarryOut::restore_mode(std::size_t number) {

@@ -32,13 +32,27 @@ void CarryOut::tell(const char* step, const Entry& entry) const {
 }
 
 Status CarryOut::change_mode(const Entry& entry, const Thing& thing, mode_t set, mode_t keep) {
-  CLOCHE_TRY_ASSIGN(const Fd place, open_beneath(root_, entry.path, O_PATH | O_DIRECTORY, Mounts::kRefuse));
+  CLOCHE_TRY_ASSIGN(const Fd place, directory_of(entry, thing));
   struct stat st{};
   if (::fstat(place.get(), &st) != 0 || !is(thing, st)) return changed(entry);
   const mode_t mode = (st.st_mode & 07777 & keep) | set;
   if (mode == (st.st_mode & 07777)) return {};
   tell("mode", entry);
+  folders_.keep(place.get());
   return set_mode(place.get(), mode, entry.path);
+}
+
+Result<Fd> CarryOut::directory_of(const Entry& entry, const Thing& thing) {
+  if (way_ == Way::kBack) {
+    if (auto held = folders_.find(thing.identity.inode)) return *std::move(held);
+  }
+  return open_beneath(root_, entry.path, O_PATH | O_DIRECTORY, Mounts::kRefuse);
+}
+
+Result<Place> CarryOut::place_now(std::size_t number) {
+  CLOCHE_TRY_ASSIGN(Place place, find_place(root_, journal_[number].path, Mounts::kRefuse));
+  folders_of_[number] = folders_.keep(place.folder.get());
+  return place;
 }
 
 Status CarryOut::loosen_old(std::size_t number) {
@@ -98,7 +112,7 @@ Status CarryOut::swap(std::size_t number) {
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(Staging::old_name(number)));
   if (!taken) {
     tell("swap", entry);
-    CLOCHE_TRY_ASSIGN(const Place place, find_place(root_, entry.path, Mounts::kRefuse));
+    CLOCHE_TRY_ASSIGN(const Place place, place_now(number));
     CLOCHE_TRY(check_old(entry, place));
     CLOCHE_TRY(check_new(number));
     CLOCHE_TRY_ASSIGN(const bool exchanged, exchange(staging_.folder(), Staging::new_name(number), place, entry));
@@ -116,7 +130,7 @@ Status CarryOut::take(std::size_t number) {
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(name));
   if (!taken) {
     tell("take", entry);
-    CLOCHE_TRY_ASSIGN(const Place place, find_place(root_, entry.path, Mounts::kRefuse));
+    CLOCHE_TRY_ASSIGN(const Place place, place_now(number));
     CLOCHE_TRY(check_old(entry, place));
     CLOCHE_TRY(move(place.folder.get(), place.name, staging_.folder(), name, entry));
   }
@@ -140,7 +154,7 @@ Status CarryOut::put(std::size_t number) {
     return is_directory(entry.new_thing) ? loosen(entry, *entry.new_thing) : Status();
   }
   tell("put", entry);
-  CLOCHE_TRY_ASSIGN(const Place place, find_place(root_, entry.path, Mounts::kRefuse));
+  CLOCHE_TRY_ASSIGN(const Place place, place_now(number));
   CLOCHE_TRY(check_new(number));
   return move(staging_.folder(), name, place.folder.get(), place.name, entry);
 }

@@ -349,13 +349,7 @@ TEST(Crash, R4_WhatWasStagedAndChangedSinceIsNotPutInPlace) {
     std::vector<Change> changes;
     changes.push_back(replace_now(tree, std::move(cases[i].change)));
     const std::string last = (changes[0].before ? "swap " : "put ") + changes[0].path;
-    ASSERT_FALSE(comes_to_its_end(-1, [&](const Options&) {
-      Options stopping;
-      stopping.progress = [&](std::string_view step) {
-        if (step == last) ::_exit(1);
-      };
-      (void)try_apply(tree.fd(), changes, stopping);
-    })) << i;
+    ends_at(last, [&](const Options& options) { (void)try_apply(tree.fd(), changes, options); });
     cases[i].spoil(tree.path(".cloche-apply/n0"));
     const auto recovered = try_recover(tree.fd());
     ASSERT_TRUE(recovered) << i << recovered.error().text();
@@ -369,13 +363,7 @@ TEST(Crash, R4_WhatWasStagedAndChangedSinceIsNotPutInPlace) {
 TEST(Crash, WhatWasStagedAndOnlyTouchedSinceIsPutInPlace) {
   const TempTree tree;
   const auto changes = proposal(add("a", "new"), add_link("l", "new"), add_folder("x"));
-  ASSERT_FALSE(comes_to_its_end(-1, [&](const Options&) {
-    Options stopping;
-    stopping.progress = [&](std::string_view step) {
-      if (step == "put a") ::_exit(1);
-    };
-    (void)try_apply(tree.fd(), changes, stopping);
-  }));
+  ends_at("put a", [&](const Options& options) { (void)try_apply(tree.fd(), changes, options); });
   for (const char* name : {"n0", "n1", "n2"}) {
     ASSERT_EQ(::lchown(tree.path(std::string(".cloche-apply/") + name).c_str(), ::geteuid(), ::getegid()), 0);
   }
