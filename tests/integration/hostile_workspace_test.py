@@ -196,9 +196,9 @@ class Planted(WorkspaceCase):
         """It is in the user's name and for the user alone, but not under the user's seal."""
         hooks = self.tree + "/.git/hooks"
         os.makedirs(hooks)
-        kept = self.work("auto", "--", "touch", "new")
-        self.assertEqual(kept.returncode, 0, kept.stderr)
         for version in ("1", "2"):
+            kept = self.work("auto", "--", "touch", "new")
+            self.assertEqual(kept.returncode, 0, kept.stderr)
             done = self.cloche("run", "--no-record", "--write", self.tree, "--read", self.tree + "/.git", "--cwd", self.tree, "--",
                                "python3", "-c", PLANT, version)
             self.assertEqual(done.returncode, 0, done.stderr)
