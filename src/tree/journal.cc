@@ -100,16 +100,15 @@ Result<Journal> decode_journal(std::string_view bytes, const Seal& seal) {
   constexpr std::size_t kDigestSize = sizeof(sys::Digest);
   if (bytes.starts_with(kAnyMagic) && !bytes.starts_with(kMagic)) {
     return not_ours("the journal in it is not one of this version of cloche",
-                    "end what was interrupted with the version that began it");
+                    "if you began it yourself, end it with the version that began it");
   }
   const std::string_view body = bytes.substr(0, bytes.size() - std::min(bytes.size(), kDigestSize));
   // The seal also tells of a disk that lost a part of it.
   if (!bytes.starts_with(kMagic) || body.size() < kMagic.size() ||
       !sys::same_digest(seal.of(body), digest_in(bytes.substr(body.size())))) {
     return not_ours(
-        "the journal in it was not written by this user's cloche for this directory, or with another state directory, "
-        "or "
-        "it was changed since",
+        "the journal in it was not written by this user's cloche with this state directory for this very place, or it was "
+        "changed since",
         "set CLOCHE_STATE_DIR to the one that it was begun with");
   }
   PackedReader reader(body.substr(kMagic.size()));
