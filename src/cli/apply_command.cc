@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/hunk_questions.h"
+#include "cli/own_key.h"
 #include "cli/terminal.h"
 #include "cli/ticker.h"
 #include "cli/workspaces.h"
@@ -101,6 +102,7 @@ ApplyOptions options_for(const Workspace& workspace, const Parsed& parsed) {
   options.three_way = parsed.has("--three-way");
   options.markers = parsed.has("--markers");
   options.keep = keep_bits(parsed).value_or(0U);
+  options.key = own_key();
   for (const std::string& path : values_of(parsed, "--allow-protected")) {
     if (path == "all") {
       options.all_protected = true;

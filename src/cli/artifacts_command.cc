@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/own_key.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "cli/ticker.h"
@@ -80,6 +81,7 @@ Status write_to(const std::string& folder, const store::RunDirectory& run, const
   CLOCHE_TRY_ASSIGN(const Fd root, sys::open_file(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   tree::Options options;
   options.force = force;
+  options.key = own_key();
   options.progress = Ticker("artifacts");
   CLOCHE_TRY_ASSIGN(const Fd signals, cancel_signals());
   options.cancelled = [&signals] { return has_come(signals); };

@@ -34,7 +34,6 @@ Status recover_all(const std::vector<std::string>& workspaces) {
     if (auto recovered = recover_workspace(root->get(), workspace); !recovered) {
       Error error = std::move(recovered).error();
       error.code = ErrorCode::kRefused;
-      error.step = "workspace " + workspace + ": " + error.step;
       return std::unexpected(std::move(error));
     }
   }

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/outputs_work.h"
+#include "cli/own_key.h"
 #include "cli/run_options.h"
 #include "cli/run_outputs.h"
 #include "cli/terminal.h"
@@ -157,7 +158,7 @@ int forget(const Parsed& parsed) {
   const auto target = outputs::open_target(parsed.operands[1]);
   if (!target) return outputs_error(target.error());
   if (auto recovered = recover_aloud(target->get()); !recovered) return outputs_error(recovered.error());
-  const Status done = outputs::forget(target->get(), std::span(parsed.operands).subspan(2));
+  const Status done = outputs::forget(target->get(), std::span(parsed.operands).subspan(2), own_key());
   return done ? 0 : outputs_error(done.error());
 }
 

@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "cli/console.h"
+#include "cli/own_key.h"
 #include "cli/terminal.h"
 #include "cli/ticker.h"
 
@@ -105,13 +106,14 @@ Result<outputs::Terms> read_terms(const Parsed& parsed) {
   if (parsed.has("--skip-conflicts")) terms.on_conflict = outputs::OnConflict::kSkip;
   if (parsed.has("--prune")) terms.on_stale = outputs::OnStale::kPrune;
   if (parsed.has("--allow-protected")) terms.names = outputs::Protected::kAllow;
+  terms.key = own_key();
   terms.umask = current_umask();
   terms.now = time_now();
   return terms;
 }
 
 Status recover_aloud(int target) {
-  CLOCHE_TRY_ASSIGN(const std::string done, outputs::recover_target(target));
+  CLOCHE_TRY_ASSIGN(const std::string done, outputs::recover_target(target, own_key()));
   tell_recovered(done);
   return {};
 }

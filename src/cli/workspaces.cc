@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "cli/console.h"
+#include "cli/own_key.h"
 #include "cli/run_options.h"
 #include "cli/ticker.h"
 #include "report/text.h"
@@ -107,8 +108,14 @@ Status recover_workspace(int root, const std::string& path) {
   Ticker ticker("recover");
   tree::Options options;
   options.progress = std::ref(ticker);
-  CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root, options));
-  say_recovered(path, recovered);
+  options.key = own_key();
+  auto recovered = tree::recover(root, options);
+  if (!recovered) {
+    Error error = std::move(recovered).error();
+    error.step = "workspace " + path + ": " + error.step;
+    return std::unexpected(std::move(error));
+  }
+  say_recovered(path, *recovered);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "engine/keep.h"
 #include "plan/steps.h"
 #include "report/json.h"
+#include "store/apply_key.h"
 #include "store/record.h"
 #include "sys/file.h"
 #include "tree/apply.h"
@@ -16,13 +17,16 @@ namespace cloche {
 namespace {
 
 // Half of an application is nothing for a guest to work on. A directory that cannot be opened is the run's to refuse.
-Status end_interrupted(const std::vector<std::string>& workspaces) {
+Status end_interrupted(const std::vector<std::string>& workspaces, const store::Place& place) {
+  tree::Options options;
+  options.key = [&place] { return store::apply_key(place); };
   for (const std::string& workspace : workspaces) {
     const auto root = sys::open_without_symlinks(workspace);
     if (!root) continue;
-    if (auto recovered = tree::recover(root->get()); !recovered) {
+    if (auto recovered = tree::recover(root->get(), options); !recovered) {
       Error error = recovered.error();
       error.code = ErrorCode::kRefused;
+      error.step = "workspace " + workspace + ": " + error.step;
       return std::unexpected(std::move(error));
     }
   }
@@ -56,7 +60,7 @@ Report run_with_workspaces(const Policy& policy, const Request& request, HostFac
   if (!record) return refusal(request, policy, record.error());
   const std::vector<std::string> workspaces = expand_home(policy.workspace.path, request.home);
   Status ready = check_apart(record->path(), workspaces);
-  if (ready) ready = end_interrupted(workspaces);
+  if (ready) ready = end_interrupted(workspaces, *place);
   if (!ready) return refusal(request, policy, ready.error());
   complete_facts(host, policy, request.home);
   Request placed = request;

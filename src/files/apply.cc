@@ -257,6 +257,7 @@ Status Application::carry_out() {
   options.allow_protected = true;
   options.progress = options_.progress;
   options.cancelled = options_.cancelled;
+  options.key = options_.key;
   std::vector<tree::Conflict> conflicts;
   if (!outcome_.problems.empty() || options_.dry_run) {
     // The others are found as well, so that one look shows them all.

@@ -27,6 +27,7 @@ struct ApplyOptions {
   std::vector<std::string> granted = {};  // protected paths, and everything below them
   std::function<void(std::string_view step)> progress = {};
   std::function<bool()> cancelled = {};  // see tree::Options
+  tree::KeySource key = {};              // the same
 };
 
 enum class ProblemKind : std::uint8_t {

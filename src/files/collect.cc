@@ -111,6 +111,14 @@ std::unexpected<Error> refuse_protected(const Destination& to, std::string_view 
               "get it under another name, or in an archive, look at it, and put it there yourself");
 }
 
+// The next application to that directory would take it for what an earlier one left.
+Status refuse_staging(const Destination& to, const std::string& name, std::string_view path) {
+  if (!tree::is_staging_name(name)) return {};
+  return fail(ErrorCode::kRefused, "get " + to.shown,
+              fmt::format("{} is a name of Cloche's own, and nothing was written", tree::printable(path)),
+              "get it under another name");
+}
+
 // Copies what was found into a directory of the host that nobody else knows yet.
 class Fetcher {
  public:
@@ -173,6 +181,7 @@ class Fetcher {
     std::vector<tree::NamedChange> named;
     paths.reserve(names.size());
     for (const std::string& name : names) {
+      CLOCHE_TRY(refuse_staging(to_, name, path + "/" + name));
       struct stat st {};
       if (::fstatat(source, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) continue;
@@ -369,6 +378,7 @@ Result<Destination> Destination::open(const std::string& path, const std::string
   }
   out.parent = Fd(::openat(place->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.parent.valid()) return fail_errno(errno, "get " + path, "its directory cannot be opened");
+  CLOCHE_TRY(refuse_staging(out, out.name, out.name));
   CLOCHE_TRY(check_target(out));
   const tree::NamedChange named{out.name, tree::FileKind::kRegular, false};
   if (const auto why = tree::why_protected(out.parent.get(), std::span(&named, 1)).front()) {

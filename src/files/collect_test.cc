@@ -201,5 +201,24 @@ TEST(Fetch, R4_ProtectedNamesAreNotWritten) {
   EXPECT_TRUE(counter.get("/work/built", "elsewhere"));
 }
 
+// The next application there would take it for one of its own that was interrupted.
+TEST(Fetch, R4_NoStagingDirectoryOfAnApplicationComesOut) {
+  Counter counter;
+  write_file(counter.desk.upper("out/.cloche-apply/journal"), "evil");
+  write_file(counter.desk.upper("deep/er/.Cloche-Apply/journal"), "evil");
+  write_file(counter.desk.upper("file"), "evil");
+  fs::create_directory(counter.desk.upper(".cloche-apply"));
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"/work/out", "out"},
+                                                                                 {"/work/deep", "deep"},
+                                                                                 {"/work/file", ".cloche-apply"},
+                                                                                 {"/work/.cloche-apply", ""}}) {
+    const auto got = counter.get(from, to);
+    ASSERT_FALSE(got) << from;
+    EXPECT_EQ(got.error().code, ErrorCode::kRefused);
+    EXPECT_NE(got.error().message.find("name of Cloche's own"), std::string::npos) << got.error().text();
+  }
+  EXPECT_TRUE(counter.left().empty());
+}
+
 }  // namespace
 }  // namespace cloche::files

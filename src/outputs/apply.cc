@@ -15,13 +15,14 @@ namespace {
 
 constexpr mode_t kNewManifestUmask = 022;
 
-Status carry_out(int root, std::span<const tree::Change> changes, const Watch& watch) {
+Status carry_out(int root, std::span<const tree::Change> changes, const tree::KeySource& key, const Watch& watch) {
   if (changes.empty()) return {};
   tree::Options options;
   // The manifest's own name is protected. What the outputs may name was decided when they were read and judged.
   options.allow_protected = true;
   options.progress = watch.progress;
   options.cancelled = watch.cancelled;
+  options.key = key;
   CLOCHE_TRY_ASSIGN(const tree::Applied applied, tree::apply(root, changes, options));
   if (applied.applied) return {};
   for (const tree::Conflict& conflict : applied.conflicts) {
@@ -64,10 +65,10 @@ Status apply(int root, const Proposal& proposal, std::span<const Output> outputs
   }
   CLOCHE_TRY_ASSIGN(auto manifest, change_manifest(proposal.current, proposal.next, terms.umask));
   if (manifest) changes.push_back(*std::move(manifest));
-  return carry_out(root, changes, watch);
+  return carry_out(root, changes, terms.key, watch);
 }
 
-Status forget(int root, std::span<const std::string> paths) {
+Status forget(int root, std::span<const std::string> paths, const tree::KeySource& key) {
   CLOCHE_TRY_ASSIGN(const ManifestFile current, load_manifest(root));
   Manifest next = current.manifest;
   for (const std::string& path : paths) {
@@ -79,7 +80,7 @@ Status forget(int root, std::span<const std::string> paths) {
   }
   CLOCHE_TRY_ASSIGN(auto change, change_manifest(current, next, kNewManifestUmask));
   if (!change) return {};
-  return carry_out(root, std::span(&*change, 1), {});
+  return carry_out(root, std::span(&*change, 1), key, {});
 }
 
 Result<std::vector<Managed>> managed_files(int root) {

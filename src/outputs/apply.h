@@ -29,7 +29,7 @@ Status apply(int root, const Proposal& proposal, std::span<const Output> outputs
              const Watch& watch = {});
 
 // A person takes these files over: the manifest forgets them, the files stay. All of them must be in it.
-Status forget(int root, std::span<const std::string> paths);
+Status forget(int root, std::span<const std::string> paths, const tree::KeySource& key);
 
 // Every managed file and how it stands.
 struct Managed {

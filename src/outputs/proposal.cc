@@ -47,7 +47,7 @@ class Proposer {
       : target_(root), protection_(root), outputs_(outputs), terms_(terms) {}
 
   Result<Proposal> run() {
-    CLOCHE_TRY_ASSIGN(proposal_.recovered, recover_target(target_.root()));
+    CLOCHE_TRY_ASSIGN(proposal_.recovered, recover_target(target_.root(), terms_.key));
     CLOCHE_TRY_ASSIGN(proposal_.current, load_manifest(target_.root()));
     proposal_.next = proposal_.current.manifest;
     if (terms_.names != Protected::kAllow) CLOCHE_TRY(check_names());
@@ -209,8 +209,10 @@ std::size_t Proposal::count(Verdict verdict) const {
   return static_cast<std::size_t>(std::ranges::count(items, verdict, &Item::verdict));
 }
 
-Result<std::string> recover_target(int root) {
-  CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root));
+Result<std::string> recover_target(int root, const tree::KeySource& key) {
+  tree::Options options;
+  options.key = key;
+  CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root, options));
   switch (recovered.outcome) {
     case tree::Recovery::kNothing:
       return std::string();

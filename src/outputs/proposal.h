@@ -19,6 +19,7 @@
 #include "outputs/manifest.h"
 #include "outputs/output.h"
 #include "tree/change.h"
+#include "tree/seal.h"
 
 namespace cloche::outputs {
 
@@ -41,6 +42,7 @@ struct Terms {
   Protected names = Protected::kRefuse;
   mode_t umask = 022;
   std::string now;  // as Owned::written
+  tree::KeySource key = {};  // see tree::Options
 };
 
 enum class Verdict : std::uint8_t {
@@ -78,7 +80,7 @@ struct Proposal {
 
 // Ends what an interrupted application left in the target. One sentence for people about what was done; empty: there
 // was nothing.
-Result<std::string> recover_target(int root);
+Result<std::string> recover_target(int root, const tree::KeySource& key);
 
 // `root` is the target's directory. It is recovered first, so that nothing half-done is looked at.
 Result<Proposal> propose(int root, std::span<const Output> outputs, const Terms& terms);

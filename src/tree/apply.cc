@@ -35,19 +35,34 @@ Status undo(CarryOut& work, const Staging& staging) {
   return staging.advance(Stage::kUndoing, Stage::kDone);
 }
 
-// What is said of old things that others kept from their places; nothing where there are none.
+// What others keep from being undone: everything that was put into the tree and did not come back.
+std::string left_text(const std::vector<std::string>& left) {
+  constexpr std::size_t kNamed = 20;
+  if (left.empty()) return {};
+  std::string text = "; not taken back, because somebody else moved, removed, changed or uses it: ";
+  for (std::size_t i = 0; i < left.size() && i < kNamed; ++i) text += (i == 0 ? "" : ", ") + printable(left[i]);
+  if (left.size() > kNamed) text += " and " + std::to_string(left.size() - kNamed) + " more";
+  return text;
+}
+
+std::string why_text(const KeptAside& kept) {
+  const std::string path = printable(kept.path);
+  if (kept.why == KeptAside::Why::kTaken) return "; somebody else wrote " + path + " meanwhile, and what it was before";
+  return "; the directory of " + path + " is not there any more, and what was there before";
+}
+
+// What is said of things that others kept from their places; nothing where there are none.
 std::string kept_text(const CarryOut& work) {
   constexpr std::size_t kNamed = 3;
   const std::vector<KeptAside>& kept = work.kept_aside();
   std::string text;
   for (std::size_t i = 0; i < kept.size() && i < kNamed; ++i) {
-    text += "; somebody else wrote " + printable(kept[i].path) + " meanwhile, and what it was before is kept as " +
-            printable(kept[i].place);
+    text += why_text(kept[i]) + " is kept as " + printable(kept[i].place);
   }
   if (kept.size() > kNamed) {
     text += "; so are " + std::to_string(kept.size() - kNamed) + " more, named *" + std::string(kOldSuffix);
   }
-  return text;
+  return text + left_text(work.left());
 }
 
 // The old things are kept, and the next recover() tries again.
@@ -164,12 +179,13 @@ void count(const std::vector<Task>& tasks, Applied& applied) {
 // Signals are held from the decision on, for as long as the caller says.
 Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options,
                        std::optional<HeldSignals>& held) {
-  auto journal = stage_all(root, staging, tasks, options);
+  const auto seal = staging.seal();
+  auto journal = seal ? stage_all(root, staging, tasks, options) : std::unexpected(seal.error());
   held.emplace();
   if (auto wanted = not_cancelled(options.cancelled); journal && !wanted) journal = std::unexpected(wanted.error());
   if (journal) {
     tell(options, "commit");
-    if (auto committed = staging.commit(*journal); !committed) journal = std::unexpected(committed.error());
+    if (auto committed = staging.commit(*journal, *seal); !committed) journal = std::unexpected(committed.error());
   }
   if (!journal) {
     Error error = std::move(journal).error();
@@ -200,7 +216,8 @@ Result<Applied> apply_locked(int root, const Staging& staging, std::span<const C
 
 Result<Applied> apply(int root, std::span<const Change> changes, const Options& options) {
   CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
-  CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kMake, options.progress));
+  CLOCHE_TRY_ASSIGN(const auto staging,
+                    Staging::open(own.get(), Staging::Missing::kMake, options.key, options.progress));
   // Until all is tidied up.
   std::optional<HeldSignals> held;
   auto result = apply_locked(own.get(), *staging, changes, options, held);
@@ -213,7 +230,8 @@ Result<Applied> apply(int root, std::span<const Change> changes, const Options& 
 
 Result<Recovered> recover(int root, const Options& options) {
   CLOCHE_TRY_ASSIGN(const Fd own, open_root(root));
-  CLOCHE_TRY_ASSIGN(const auto staging, Staging::open(own.get(), Staging::Missing::kLeave, options.progress));
+  CLOCHE_TRY_ASSIGN(const auto staging,
+                    Staging::open(own.get(), Staging::Missing::kLeave, options.key, options.progress));
   if (!staging) return Recovered{};
   CLOCHE_TRY_ASSIGN(Recovered result, recover_locked(own.get(), *staging, options.progress));
   CLOCHE_TRY(staging->discard(options.progress));

@@ -7,9 +7,12 @@
 // Whether a rename has been done is seen from what lies in the staging directory, so the work can be taken up again at
 // any point. What cannot be carried out is undone, in the same way.
 //
-// New files belong to whoever applies, and to the group of what they replace or of the set-gid directory they are put in,
-// for members of it. Under root they belong to whom the file they replace did, or else to the owner of the directory
-// they are put in: nobody shall find files of root in a tree of their own.
+// Whoever can write to the tree can write such a directory and such a journal, too: only one that was sealed with the
+// user's own key for this very place is taken up (seal.h).
+//
+// New files belong to whoever applies, and to the group of what they replace or of the set-gid directory they are put
+// in, for members of it. Under root they belong to whom the file they replace did, or else to the owner of the
+// directory they are put in: nobody shall find files of root in a tree of their own.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +25,7 @@
 
 #include "base/result.h"
 #include "tree/change.h"
+#include "tree/seal.h"
 
 namespace cloche::tree {
 
@@ -35,6 +39,9 @@ struct Options {
   // Asked until it is decided: yes ends it with ECANCELED, and the tree is as it was. From then on the signals that
   // would end the process are held back until it is done or undone.
   std::function<bool()> cancelled = {};
+  // Of the user's own, the same one for as long as an application may have to be recovered. Without it nothing can be
+  // applied, and no journal counts.
+  KeySource key = {};
 };
 
 enum class ConflictKind {
@@ -77,10 +84,10 @@ struct Applied {
 // `root` is a descriptor of the tree's directory. What an interrupted application left is recovered first. An error
 // says whether the tree is as it was; a proposal that breaks a rule of its own is an error, too. Written tree::apply,
 // as std::apply is found by the arguments otherwise.
-Result<Applied> apply(int root, std::span<const Change> changes, const Options& options = {});
+Result<Applied> apply(int root, std::span<const Change> changes, const Options& options);
 
 // Ends what an interrupted application left: throws it away if it had not been decided, else carries it out, or undoes
-// it where that cannot be. A journal that cannot be trusted is an error, and everything stays as it is.
-Result<Recovered> recover(int root, const Options& options = {});
+// it where that cannot be. A journal that is not sealed with the key is kRefused, and everything stays as it is.
+Result<Recovered> recover(int root, const Options& options);
 
 }  // namespace cloche::tree

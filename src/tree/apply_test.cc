@@ -29,10 +29,10 @@ TEST(Apply, AddsModifiesAndDeletes) {
   tree.folder("empty");
   tree.link("link", "a");
   const auto result =
-      tree::apply(tree.fd(), proposal(add("new", "1", 0755), add("deep/er/file", "2"), add_folder("folder", 0711),
-                                      add_link("points", "/etc/passwd"), replace_now(tree, add("changed", "new", 0640)),
-                                      remove_now(tree, "gone"), remove_now(tree, "empty"),
-                                      replace_now(tree, add_link("link", "b"))));
+      try_apply(tree.fd(), proposal(add("new", "1", 0755), add("deep/er/file", "2"), add_folder("folder", 0711),
+                                    add_link("points", "/etc/passwd"), replace_now(tree, add("changed", "new", 0640)),
+                                    remove_now(tree, "gone"), remove_now(tree, "empty"),
+                                    replace_now(tree, add_link("link", "b"))));
   expect_applied(result);
   EXPECT_EQ(result->added, 4u);
   EXPECT_EQ(result->modified, 2u);
@@ -52,7 +52,7 @@ TEST(Apply, AnEmptyProposalChangesNothing) {
   const TempTree tree;
   tree.file("a", "x");
   const Picture before = tree.picture();
-  expect_applied(tree::apply(tree.fd(), {}));
+  expect_applied(try_apply(tree.fd(), {}));
   expect_picture(tree, before);
 }
 
@@ -65,7 +65,7 @@ TEST(Apply, KindsChangeIntoEachOther) {
   const auto changes =
       proposal(replace_now(tree, add_folder("file")), add("file/below", "1"), remove_now(tree, "folder/inside"),
                replace_now(tree, add("folder", "2")), replace_now(tree, add_folder("link")), add("link/below", "3"));
-  expect_applied(tree::apply(tree.fd(), changes));
+  expect_applied(try_apply(tree.fd(), changes));
   expect_picture(tree, {{"file", "directory 493"},
                         {"file/below", "file 420 1"},
                         {"folder", "file 420 2"},
@@ -81,7 +81,7 @@ TEST(Apply, ContentComesFromADescriptorToo) {
   ASSERT_TRUE(file);
   std::vector<Change> changes;
   changes.push_back({"a", std::nullopt, regular_state(bytes, 0644), std::move(*file)});
-  expect_applied(tree::apply(tree.fd(), changes));
+  expect_applied(try_apply(tree.fd(), changes));
   EXPECT_EQ(bytes_of(tree.path("a")), bytes);
 }
 
@@ -90,16 +90,16 @@ TEST(Apply, ContentThatIsNotTheStatedOneIsRefused) {
   for (const char* other : {"other", "longer than it", ""}) {
     std::vector<Change> changes = proposal(add("a", "right"), add("b", "x"));
     changes[0].content = std::string(other);
-    expect_error(tree::apply(tree.fd(), changes), "digest");
+    expect_error(try_apply(tree.fd(), changes), "digest");
     auto file = sys::make_memfd("content", other);
     changes[0].content = std::move(*file);
-    expect_error(tree::apply(tree.fd(), changes), "digest");
+    expect_error(try_apply(tree.fd(), changes), "digest");
   }
   std::vector<Change> changes = proposal(add("a", "right"));
   changes[0].content = Fd(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
-  expect_error(tree::apply(tree.fd(), changes), "not a regular file");
+  expect_error(try_apply(tree.fd(), changes), "not a regular file");
   changes[0].content = std::monostate();
-  expect_error(tree::apply(tree.fd(), changes), "no content");
+  expect_error(try_apply(tree.fd(), changes), "no content");
   expect_picture(tree, {});
 }
 
@@ -110,7 +110,7 @@ TEST(Apply, AModeAloneChangesWithoutContent) {
   std::vector<Change> changes =
       proposal(replace_now(tree, add("script", "run me", 0755)), replace_now(tree, add_folder("folder", 0700)));
   changes[0].content = std::monostate();
-  expect_applied(tree::apply(tree.fd(), changes));
+  expect_applied(try_apply(tree.fd(), changes));
   expect_picture(tree, {{"script", "file 493 run me"}, {"folder", "directory 448"}});
 }
 
@@ -119,14 +119,14 @@ TEST(Apply, SetIdAndStickyBitsAreDropped) {
   std::vector<Change> changes = proposal(add("a", "x"), add_folder("d"));
   changes[0].after->mode = 0106755;
   changes[1].after->mode = 0043777;
-  expect_applied(tree::apply(tree.fd(), changes));
+  expect_applied(try_apply(tree.fd(), changes));
   expect_picture(tree, {{"a", "file 493 x"}, {"d", "directory 511"}});
 }
 
 TEST(Apply, TheHostsOwnBitsOfADirectoryStay) {
   const TempTree tree;
   tree.folder("shared", 01777);
-  expect_applied(tree::apply(tree.fd(), proposal(replace_now(tree, add_folder("shared", 0755)))));
+  expect_applied(try_apply(tree.fd(), proposal(replace_now(tree, add_folder("shared", 0755)))));
   expect_picture(tree, {{"shared", "directory 1005"}});  // 01755
 }
 
@@ -135,7 +135,7 @@ TEST(Apply, FilesGoIntoDirectoriesThatEndUpWithoutRights) {
   tree.folder("now_closed", 0755);
   tree.folder("now_open", 0555);
   tree.folder("goes", 0555);
-  expect_applied(tree::apply(
+  expect_applied(try_apply(
       tree.fd(),
       proposal(add_folder("closed", 0500), add("closed/file", "1", 0400),
                replace_now(tree, add_folder("now_closed", 0500)), add("now_closed/file", "2"),
@@ -152,7 +152,7 @@ TEST(Apply, AHardLinkedFileIsReplacedAndNotWrittenThrough) {
   const TempTree tree;
   tree.file("f", "old", 0600);
   ASSERT_EQ(::link(tree.path("f").c_str(), tree.victim("other").c_str()), 0);
-  expect_applied(tree::apply(tree.fd(), proposal(replace_now(tree, add("f", "new", 0644)))));
+  expect_applied(try_apply(tree.fd(), proposal(replace_now(tree, add("f", "new", 0644)))));
   EXPECT_EQ(bytes_of(tree.path("f")), "new");
   EXPECT_EQ(tree.victim_picture(), (Picture{{"other", "file 384 old"}}));
 }
@@ -161,7 +161,7 @@ TEST(Apply, ALinkIsReplacedAndNotFollowed) {
   const TempTree tree;
   std::ofstream(tree.victim("target")) << "victim";
   tree.link("l", tree.victim("target"));
-  expect_applied(tree::apply(tree.fd(), proposal(replace_now(tree, add("l", "new")))));
+  expect_applied(try_apply(tree.fd(), proposal(replace_now(tree, add("l", "new")))));
   expect_picture(tree, {{"l", "file 420 new"}});
   EXPECT_EQ(bytes_of(tree.victim("target")), "victim");
 }
@@ -170,19 +170,19 @@ TEST(Apply, AProposalThatBreaksItsOwnRulesIsAnError) {
   const TempTree tree;
   tree.file("f", "x");
   const Picture before = tree.picture();
-  expect_error(tree::apply(tree.fd(), proposal(add("../victim/x", "x"))), "\"..\"");
-  expect_error(tree::apply(tree.fd(), proposal(add(".cloche-apply/x", "x"))), "applying itself");
-  expect_error(tree::apply(tree.fd(), proposal(add("a", "1"), add("a", "2"))), "twice");
-  expect_error(tree::apply(tree.fd(), proposal(add("a", "1"), add("a/b", "2"))), "no directory");
-  expect_error(tree::apply(tree.fd(), proposal(add_link("a", "."), add("a/b/c", "2"))), "no directory");
-  expect_error(tree::apply(tree.fd(), proposal(remove_now(tree, "f"), add("f/b", "2"))), "no directory");
-  expect_error(tree::apply(tree.fd(), proposal(add_link("l", ""))), "target");
-  expect_error(tree::apply(tree.fd(), proposal(add_link("l", std::string("a\0b", 3)))), "target");
+  expect_error(try_apply(tree.fd(), proposal(add("../victim/x", "x"))), "\"..\"");
+  expect_error(try_apply(tree.fd(), proposal(add(".cloche-apply/x", "x"))), "applying itself");
+  expect_error(try_apply(tree.fd(), proposal(add("a", "1"), add("a", "2"))), "twice");
+  expect_error(try_apply(tree.fd(), proposal(add("a", "1"), add("a/b", "2"))), "no directory");
+  expect_error(try_apply(tree.fd(), proposal(add_link("a", "."), add("a/b/c", "2"))), "no directory");
+  expect_error(try_apply(tree.fd(), proposal(remove_now(tree, "f"), add("f/b", "2"))), "no directory");
+  expect_error(try_apply(tree.fd(), proposal(add_link("l", ""))), "target");
+  expect_error(try_apply(tree.fd(), proposal(add_link("l", std::string("a\0b", 3)))), "target");
   std::vector<Change> changes = proposal(add("a", "1"));
   changes[0].after->kind = FileKind::kOther;
-  expect_error(tree::apply(tree.fd(), changes), "only files");
+  expect_error(try_apply(tree.fd(), changes), "only files");
   changes[0].after.reset();
-  expect_error(tree::apply(tree.fd(), changes), "neither");
+  expect_error(try_apply(tree.fd(), changes), "neither");
   expect_picture(tree, before);
 }
 
@@ -199,15 +199,15 @@ TEST(Apply, ASecondApplicationToTheSameTreeIsToldSo) {
   Options options;
   options.progress = [&](std::string_view step) {
     if (step != "commit") return;
-    const auto second = tree::apply(tree.fd(), proposal(add("b", "2")));
-    const auto recovery = recover(tree.fd());
+    const auto second = try_apply(tree.fd(), proposal(add("b", "2")));
+    const auto recovery = try_recover(tree.fd());
     ASSERT_FALSE(second);
     ASSERT_FALSE(recovery);
     EXPECT_EQ(second.error().code, ErrorCode::kRefused);
     EXPECT_NE(second.error().text().find("under way"), std::string::npos);
     ++refused;
   };
-  expect_applied(tree::apply(tree.fd(), proposal(add("a", "1")), options));
+  expect_applied(try_apply(tree.fd(), proposal(add("a", "1")), options));
   EXPECT_EQ(refused, 1);
   expect_picture(tree, {{"a", "file 420 1"}});
 }
@@ -230,7 +230,7 @@ TEST(Apply, X6_CancelledBeforeTheDecisionChangesNothing) {
     auto file = sys::make_memfd("content", bytes);
     ASSERT_TRUE(file);
     changes.push_back({"large", std::nullopt, regular_state(bytes, 0644), std::move(*file)});
-    const auto result = tree::apply(tree.fd(), changes, options);
+    const auto result = try_apply(tree.fd(), changes, options);
     EXPECT_FALSE(tree.staging_exists());
     if (result) {
       // Each change is asked for when it is looked at and when it is staged, the large one also in between.
@@ -261,7 +261,7 @@ TEST(Apply, X6_ASignalWaitsUntilEverythingIsDoneOrUndone) {
           if (name == "commit" || step >= 0) ++step;
           if (step == at) ::raise(number);
         };
-        (void)tree::apply(tree.fd(), changes, options);
+        (void)try_apply(tree.fd(), changes, options);
         ::_exit(0);
       }
       int status = -1;
@@ -290,7 +290,7 @@ TEST(Apply, X6_OneLargeFileIsToldOfWhileItIsCopied) {
   options.progress = [&](std::string_view step) {
     if (step.starts_with("stage large, ")) told.emplace_back(step);
   };
-  expect_applied(tree::apply(tree.fd(), changes, options));
+  expect_applied(try_apply(tree.fd(), changes, options));
   EXPECT_EQ(told, (std::vector<std::string>{"stage large, 8 of 20 MiB", "stage large, 16 of 20 MiB"}));
   EXPECT_EQ(bytes_of(tree.path("large")), bytes);
 }
@@ -301,7 +301,7 @@ TEST(Apply, FiveThousandFilesInManyDirectories) {
   for (int i = 0; i < 5000; ++i) {
     changes.push_back(add("d" + std::to_string(i % 100) + "/f" + std::to_string(i), std::to_string(i)));
   }
-  const auto result = tree::apply(tree.fd(), changes);
+  const auto result = try_apply(tree.fd(), changes);
   expect_applied(result);
   EXPECT_EQ(result->parents.size(), 100u);
   EXPECT_EQ(tree.picture().size(), 5100u);
@@ -309,7 +309,7 @@ TEST(Apply, FiveThousandFilesInManyDirectories) {
   std::vector<Change> removal;
   for (const auto& change : changes) removal.push_back({change.path, change.after, std::nullopt, {}});
   for (int i = 0; i < 100; ++i) removal.push_back(remove_now(tree, "d" + std::to_string(i)));
-  expect_applied(tree::apply(tree.fd(), removal));
+  expect_applied(try_apply(tree.fd(), removal));
   expect_picture(tree, {});
 }
 

@@ -2,18 +2,21 @@
 // from whether its thing lies in the staging directory.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "tree/journal.h"
+#include "tree/kept_folders.h"
 #include "tree/staging.h"
 
 namespace cloche::tree {
 
-// An old thing whose place is somebody else's by now, and where it lies instead.
+// An old thing that found no way back to its place, and where it lies instead.
 struct KeptAside {
+  enum class Why { kTaken, kFolderGone } why = Why::kTaken;
   std::string path;
   std::string place;
 };
@@ -21,15 +24,18 @@ struct KeptAside {
 class CarryOut {
  public:
   CarryOut(int root, const Staging& staging, const Journal& journal, const Progress& progress)
-      : root_(root), staging_(staging), journal_(journal), progress_(progress) {}
+      : root_(root), staging_(staging), journal_(journal), progress_(progress), folders_of_(journal.size()) {}
 
   // What goes out, what is new in, modes last; then everything is on the disk.
   Status forward();
-  // The other way round, as far as it goes: one path that cannot be undone keeps no other from it. What others have put
+  // The other way round, in the very directories that were changed, wherever they are by now; after a crash by their
+  // paths. As far as it goes: one path that cannot be undone keeps no other from it. What others have put
   // into the tree meanwhile stays, and an old thing whose place it has is kept beside it. An error is the first of what
   // could not be undone; its old thing is still in the staging directory.
   Status back();
   const std::vector<KeptAside>& kept_aside() const { return kept_aside_; }
+  // Places of new things that did not come back: somebody else moved, removed, changed or uses them.
+  const std::vector<std::string>& left() const { return left_; }
 
  private:
   enum class Order { kParentsFirst, kChildrenFirst };
@@ -53,13 +59,25 @@ class CarryOut {
   Status take_back(std::size_t number);
   Status put_back(std::size_t number);
   Status swap_back(std::size_t number);
-  Status keep_aside(std::size_t number);
+  Status keep_aside(std::size_t number, KeptAside::Why why);
+  Status find_left();
 
   // After an exchange the old thing has the name of the new one in the staging directory, or the other way round.
   Status sort_out(std::size_t number);
+  bool old_is_at_its_place(const Entry& entry) const;
+  // Right before something is moved: it is what was checked, or what was staged.
+  static Status check_old(const Entry& entry, const Place& place);
+  Status check_new(std::size_t number) const;
 
-  // Changes the mode of a directory of the tree, if it is still the one that is meant.
+  // Where the entry's thing goes now, and where it was when this changed it.
+  Result<Place> place_now(std::size_t number);
+  Result<Place> place_back(std::size_t number);
+  std::optional<Fd> folder_back(std::size_t number) const;
+
+  // Changes the mode of a directory of the tree, if it is still the one that is meant. On the way back also of one that
+  // is not at its path any more.
   Status change_mode(const Entry& entry, const Thing& thing, mode_t set, mode_t keep);
+  Result<Fd> directory_of(const Entry& entry, const Thing& thing);
   // The owner's rights, without which nothing can be moved in, out or along with it.
   Status loosen(const Entry& entry, const Thing& thing) { return change_mode(entry, thing, 0700, 07777); }
   Result<Place> find_patiently(const std::string& path);
@@ -71,8 +89,12 @@ class CarryOut {
   const Progress& progress_;
   // Who swaps a directory for a link and back again shall not keep an undo from its end by luck.
   int patience_ = 500;
+  enum class Way { kForward, kBack } way_ = Way::kForward;
+  KeptFolders folders_;
+  std::vector<std::uint64_t> folders_of_;  // by entry: the directory that was changed, 0 for none
   std::optional<Error> obstacle_;
   std::vector<KeptAside> kept_aside_;
+  std::vector<std::string> left_;
 };
 
 }  // namespace cloche::tree

@@ -233,7 +233,7 @@ class Checker {
   void need_parent(const std::string& path) {
     Task& task = tasks_[path];
     task.entry.path = path;
-    task.entry.new_thing = Thing{FileKind::kDirectory, kParentMode, {}};
+    task.entry.new_thing = Thing{FileKind::kDirectory, kParentMode, {}, {}, {}};
   }
 
   // A directory that is to go: everything in it must go by the proposal's own words.
@@ -267,8 +267,8 @@ class Checker {
     task.change = &change;
     task.entry.path = change.path;
     if (seen) task.owner = seen->owner;
-    if (seen) task.entry.old_thing = Thing{seen->state.kind, seen->whole_mode, seen->identity};
-    if (change.after) task.entry.new_thing = Thing{change.after->kind, change.after->mode & 0777, {}};
+    if (seen) task.entry.old_thing = Thing{seen->state.kind, seen->whole_mode, seen->identity, seen->changed, {}};
+    if (change.after) task.entry.new_thing = Thing{change.after->kind, change.after->mode & 0777, {}, {}, {}};
   }
 
   int root_;

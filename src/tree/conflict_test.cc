@@ -12,7 +12,7 @@ namespace {
 void expect_conflict(const TempTree& tree, const std::vector<Change>& changes, const std::string& path,
                      ConflictKind kind, const Options& options = {}) {
   const Picture before = tree.picture();
-  const auto result = tree::apply(tree.fd(), changes, options);
+  const auto result = try_apply(tree.fd(), changes, options);
   ASSERT_TRUE(result) << result.error().text();
   EXPECT_FALSE(result->applied);
   ASSERT_FALSE(result->conflicts.empty());
@@ -26,7 +26,7 @@ void expect_conflict(const TempTree& tree, const std::vector<Change>& changes, c
 void expect_forced(const TempTree& tree, const std::vector<Change>& changes) {
   Options options;
   options.force = true;
-  const auto result = tree::apply(tree.fd(), changes, options);
+  const auto result = try_apply(tree.fd(), changes, options);
   ASSERT_TRUE(result) << result.error().text();
   EXPECT_TRUE(result->applied);
   EXPECT_FALSE(result->conflicts.empty());
@@ -85,7 +85,7 @@ TEST(Conflicts, BothStatesAreGiven) {
   tree.file("a", "old");
   std::vector<Change> changes = proposal(replace_now(tree, add("a", "new")));
   tree.file("a", "mine");
-  const auto result = tree::apply(tree.fd(), changes);
+  const auto result = try_apply(tree.fd(), changes);
   ASSERT_TRUE(result && result->conflicts.size() == 1);
   EXPECT_TRUE(agree(result->conflicts[0].expected, regular_state("old", 0644)));
   EXPECT_TRUE(agree(result->conflicts[0].present, regular_state("mine", 0644)));
@@ -95,7 +95,7 @@ TEST(Conflicts, EveryConflictIsToldAtOnce) {
   const TempTree tree;
   tree.file("a", "1");
   tree.file("b", "2");
-  const auto result = tree::apply(tree.fd(), proposal(add("a", "x"), add("b", "x"), add("c", "x")));
+  const auto result = try_apply(tree.fd(), proposal(add("a", "x"), add("b", "x"), add("c", "x")));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->conflicts.size(), 2u);
 }
@@ -135,7 +135,7 @@ TEST(Conflicts, ProtectedNamesNeedAWordOfTheirOwn) {
   expect_conflict(tree, changes, ".git/hooks/pre-commit", ConflictKind::kProtected, options);
   options.force = false;
   options.allow_protected = true;
-  const auto result = tree::apply(tree.fd(), changes, options);
+  const auto result = try_apply(tree.fd(), changes, options);
   ASSERT_TRUE(result) << result.error().text();
   EXPECT_TRUE(result->applied);
   EXPECT_EQ(result->conflicts.size(), 1u);

@@ -1,4 +1,5 @@
 // The process ends at every step in turn: after recover() the tree is the old one or the new one, and nothing is left.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -89,7 +90,7 @@ Expectation expectation() {
   build(tree);
   expected.old_picture = tree.picture();
   const auto changes = changes_for(tree);
-  expected.steps = steps_of([&](const Options& options) { expect_applied(tree::apply(tree.fd(), changes, options)); });
+  expected.steps = steps_of([&](const Options& options) { expect_applied(try_apply(tree.fd(), changes, options)); });
   expected.new_picture = tree.picture();
   expected.commit = static_cast<int>(std::ranges::find(expected.steps, std::string("commit")) - expected.steps.begin());
   return expected;
@@ -108,8 +109,8 @@ TEST(Crash, AtEveryStepTheTreeEndsUpOldOrNew) {
     const TempTree tree(quick_place());
     build(tree);
     const auto changes = changes_for(tree);
-    ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
-    const auto recovered = recover(tree.fd());
+    ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)try_apply(tree.fd(), changes, o); }));
+    const auto recovered = try_recover(tree.fd());
     ASSERT_TRUE(recovered) << recovered.error().text();
     EXPECT_NE(recovered->outcome, Recovery::kRolledBack) << recovered->reason;
     expect_whole(tree, stop <= expected.commit ? expected.old_picture : expected.new_picture, expected.steps[stop]);
@@ -138,17 +139,17 @@ TEST(Crash, AlsoWhereNothingCanBeExchanged) {
     const auto changes = changes_for(tree);
     const bool ended = comes_to_its_end(stop, [&](const Options& o) {
       refuse_exchanges();
-      expect_applied(tree::apply(tree.fd(), changes, o));
+      expect_applied(try_apply(tree.fd(), changes, o));
       if (testing::Test::HasFailure()) ::_exit(2);
     });
     // Both ways of going on: by the same means, and by exchanging what is not done yet.
     if (stop % 2 == 0) {
       ASSERT_TRUE(comes_to_its_end(-1, [&](const Options& o) {
         refuse_exchanges();
-        if (!recover(tree.fd(), o)) ::_exit(2);
+        if (!try_recover(tree.fd(), o)) ::_exit(2);
       }));
     } else {
-      const auto recovered = recover(tree.fd());
+      const auto recovered = try_recover(tree.fd());
       ASSERT_TRUE(recovered) << recovered.error().text();
     }
     expect_whole(tree, stop <= expected.commit ? expected.old_picture : expected.new_picture, std::to_string(stop));
@@ -165,7 +166,7 @@ TEST(Crash, X6_AFileThatSomebodyMadeSinceKeepsNoOtherFromComingBack) {
     for (const char* name : {"a", "b", "c", "d"}) tree.file(name, "old");
     const auto changes = proposal(replace_now(tree, add("a", "new")), remove_now(tree, "b"), remove_now(tree, "c"),
                                   replace_now(tree, add("d", "new")), add("zlast", "new"));
-    const Work work = [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); };
+    const Work work = [&](const Options& o) { (void)try_apply(tree.fd(), changes, o); };
     if (stop < 0) {
       steps = steps_of(work);
       const auto index = [&](std::string_view step) { return std::ranges::find(steps, step) - steps.begin(); };
@@ -178,7 +179,7 @@ TEST(Crash, X6_AFileThatSomebodyMadeSinceKeepsNoOtherFromComingBack) {
     ASSERT_FALSE(comes_to_its_end(stop, work));
     tree.file("c", "mine");
     tree.file("zlast", "mine");
-    const auto recovered = recover(tree.fd());
+    const auto recovered = try_recover(tree.fd());
     ASSERT_TRUE(recovered) << recovered.error().text();
     EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
     EXPECT_NE(recovered->reason.find("kept as c.cloche-old"), std::string::npos) << recovered->reason;
@@ -201,9 +202,9 @@ TEST(Crash, InTheMiddleOfARecoveryTheNextOneEndsIt) {
       const TempTree tree(quick_place());
       build(tree);
       const auto changes = changes_for(tree);
-      ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
-      const bool ended = comes_to_its_end(again, [&](const Options& o) { (void)recover(tree.fd(), o); });
-      const auto recovered = recover(tree.fd());
+      ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)try_apply(tree.fd(), changes, o); }));
+      const bool ended = comes_to_its_end(again, [&](const Options& o) { (void)try_recover(tree.fd(), o); });
+      const auto recovered = try_recover(tree.fd());
       ASSERT_TRUE(recovered) << recovered.error().text();
       expect_whole(tree, expected.new_picture, expected.steps[stop] + ", then " + std::to_string(again));
       if (ended) break;
@@ -229,7 +230,7 @@ TEST(Crash, WhileUndoingTheOldTreeComesBack) {
     old_picture = tree.picture();
     const auto changes = changes_for(tree);
     steps = steps_of([&](const Options& options) {
-      const auto result = tree::apply(tree.fd(), changes, spoil(tree, options));
+      const auto result = try_apply(tree.fd(), changes, spoil(tree, options));
       ASSERT_FALSE(result);
       EXPECT_EQ(result.error().errno_value, EEXIST);
       EXPECT_NE(result.error().text().find("as it was"), std::string::npos) << result.error().text();
@@ -244,8 +245,8 @@ TEST(Crash, WhileUndoingTheOldTreeComesBack) {
     build(tree);
     const auto changes = changes_for(tree);
     ASSERT_FALSE(
-        comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, spoil(tree, o)); }));
-    const auto recovered = recover(tree.fd());
+        comes_to_its_end(stop, [&](const Options& o) { (void)try_apply(tree.fd(), changes, spoil(tree, o)); }));
+    const auto recovered = try_recover(tree.fd());
     ASSERT_TRUE(recovered) << recovered.error().text();
     expect_whole(tree, old_picture, steps[stop]);
   }
@@ -260,11 +261,11 @@ TEST(Crash, ALateRecoveryUndoesWhatWasAsGoodAsDone) {
   const TempTree tree(quick_place());
   build(tree);
   const auto changes = changes_for(tree);
-  ASSERT_FALSE(comes_to_its_end(settle, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
+  ASSERT_FALSE(comes_to_its_end(settle, [&](const Options& o) { (void)try_apply(tree.fd(), changes, o); }));
   fs::remove_all(tree.path("above"));
   tree.folder("above");
   tree.file("above/mine", "mine");
-  const auto recovered = recover(tree.fd());
+  const auto recovered = try_recover(tree.fd());
   ASSERT_TRUE(recovered) << recovered.error().text();
   EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
   Picture wanted = expected.old_picture;
@@ -277,11 +278,11 @@ TEST(Crash, TheNextApplicationRecoversByItself) {
   const TempTree tree(quick_place());
   tree.file("a", "old");
   const auto first = proposal(replace_now(tree, add("a", "new")), add("b", "new"));
-  ASSERT_FALSE(comes_to_its_end(6, [&](const Options& o) { (void)tree::apply(tree.fd(), first, o); }));
+  ASSERT_FALSE(comes_to_its_end(6, [&](const Options& o) { (void)try_apply(tree.fd(), first, o); }));
   ASSERT_TRUE(tree.staging_exists());
   Options force;
   force.force = true;
-  const auto second = tree::apply(tree.fd(), proposal(add("c", "new")), force);
+  const auto second = try_apply(tree.fd(), proposal(add("c", "new")), force);
   ASSERT_TRUE(second) << second.error().text();
   EXPECT_EQ(second->recovered.outcome, Recovery::kFinished);
   expect_whole(tree, {{"a", "file 420 new"}, {"b", "file 420 new"}, {"c", "file 420 new"}}, "second");
@@ -299,21 +300,82 @@ TEST(Crash, AFileThatWasEditedSinceIsNotLostByALateRecovery) {
     const TempTree other(quick_place());
     other.file("a", "old");
     other.file("b", "old");
-    steps = steps_of([&](const Options& o) { expect_applied(tree::apply(other.fd(), changes, o)); });
+    steps = steps_of([&](const Options& o) { expect_applied(try_apply(other.fd(), changes, o)); });
   }
   stop = static_cast<int>(std::ranges::find(steps, std::string("swap a")) - steps.begin());
-  ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)tree::apply(tree.fd(), changes, o); }));
+  ASSERT_FALSE(comes_to_its_end(stop, [&](const Options& o) { (void)try_apply(tree.fd(), changes, o); }));
   tree.file("a", "edited since");
-  const auto recovered = recover(tree.fd());
+  const auto recovered = try_recover(tree.fd());
   ASSERT_TRUE(recovered) << recovered.error().text();
   EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
   EXPECT_NE(recovered->reason.find("changed by somebody else"), std::string::npos) << recovered->reason;
   expect_whole(tree, {{"a", "file 420 edited since"}, {"b", "file 420 old"}}, "late");
 }
 
+// Whoever may write to the tree reaches what lies staged in it, in place and with the time of its content set back.
+TEST(Crash, R4_WhatWasStagedAndChangedSinceIsNotPutInPlace) {
+  const auto overwrite = [](const std::string& path) {
+    struct stat st{};
+    ASSERT_EQ(::stat(path.c_str(), &st), 0);
+    ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+    std::ofstream(path) << "bad";
+    const std::array<timespec, 2> times{st.st_atim, st.st_mtim};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+  };
+  const auto replace = [](const std::string& path) {
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    std::ofstream(path) << "bad";
+  };
+  const auto relink = [](const std::string& path) {
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    ASSERT_EQ(::symlink("bad", path.c_str()), 0);
+  };
+  const auto fill = [](const std::string& path) { std::ofstream(path + "/planted") << "bad"; };
+  struct Case {
+    Change change;
+    std::function<void(const std::string&)> spoil;
+  };
+  std::vector<Case> cases;
+  cases.push_back({add("x", "new"), overwrite});
+  cases.push_back({add("x", "new"), replace});
+  cases.push_back({add("old", "new"), overwrite});
+  cases.push_back({add("old", "new"), replace});
+  cases.push_back({add_link("x", "new"), relink});
+  cases.push_back({add_folder("x"), fill});
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const TempTree tree;
+    tree.file("old", "old");
+    const Picture before = tree.picture();
+    std::vector<Change> changes;
+    changes.push_back(replace_now(tree, std::move(cases[i].change)));
+    const std::string last = (changes[0].before ? "swap " : "put ") + changes[0].path;
+    ends_at(last, [&](const Options& options) { (void)try_apply(tree.fd(), changes, options); });
+    cases[i].spoil(tree.path(".cloche-apply/n0"));
+    const auto recovered = try_recover(tree.fd());
+    ASSERT_TRUE(recovered) << i << recovered.error().text();
+    EXPECT_EQ(recovered->outcome, Recovery::kRolledBack) << i;
+    EXPECT_NE(recovered->reason.find("before it was put in place"), std::string::npos) << i << recovered->reason;
+    expect_whole(tree, before, "case " + std::to_string(i));
+  }
+}
+
+// On file systems that write late the time of the last change moves by itself.
+TEST(Crash, WhatWasStagedAndOnlyTouchedSinceIsPutInPlace) {
+  const TempTree tree;
+  const auto changes = proposal(add("a", "new"), add_link("l", "new"), add_folder("x"));
+  ends_at("put a", [&](const Options& options) { (void)try_apply(tree.fd(), changes, options); });
+  for (const char* name : {"n0", "n1", "n2"}) {
+    ASSERT_EQ(::lchown(tree.path(std::string(".cloche-apply/") + name).c_str(), ::geteuid(), ::getegid()), 0);
+  }
+  const auto recovered = try_recover(tree.fd());
+  ASSERT_TRUE(recovered) << recovered.error().text();
+  EXPECT_EQ(recovered->outcome, Recovery::kFinished) << recovered->reason;
+  expect_whole(tree, {{"a", "file 420 new"}, {"l", "link new"}, {"x", "directory 493"}}, "touched");
+}
+
 TEST(Crash, NothingToRecoverIsNoError) {
   const TempTree tree;
-  const auto recovered = recover(tree.fd());
+  const auto recovered = try_recover(tree.fd());
   ASSERT_TRUE(recovered);
   EXPECT_EQ(recovered->outcome, Recovery::kNothing);
 }

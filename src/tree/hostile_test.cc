@@ -79,10 +79,10 @@ TEST(Hostile, AParentThatIsSwappedForALinkLeadsNowhere) {
     pause = true;
     while (!paused) std::this_thread::yield();
     if (fs::is_symlink(tree.path("a"))) exchange(tree.path("a"), tree.path("b"));
-    (void)recover(tree.fd());
+    (void)try_recover(tree.fd());
     fill(tree, "a/deep");
     pause = false;
-    const auto result = tree::apply(tree.fd(), inside("a/deep"), options);
+    const auto result = try_apply(tree.fd(), inside("a/deep"), options);
     ++(result && result->applied ? applied : failed);
     EXPECT_EQ(tree.victim_picture(), victim) << "round " << round;
     if (testing::Test::HasFailure()) break;
@@ -92,7 +92,7 @@ TEST(Hostile, AParentThatIsSwappedForALinkLeadsNowhere) {
   RecordProperty("applied", applied);
   RecordProperty("failed", failed);
   if (fs::is_symlink(tree.path("a"))) exchange(tree.path("a"), tree.path("b"));
-  ASSERT_TRUE(recover(tree.fd()));
+  ASSERT_TRUE(try_recover(tree.fd()));
   EXPECT_FALSE(tree.staging_exists());
   EXPECT_EQ(tree.victim_picture(), victim);
 }
@@ -111,7 +111,7 @@ TEST(Hostile, AFileThatIsSwappedForALinkIsNotWrittenThrough) {
   force.force = true;
   const auto end = steady_clock::now() + std::chrono::seconds(2);
   for (int round = 0; round < 2000 && steady_clock::now() < end; ++round) {
-    (void)tree::apply(tree.fd(), proposal(add("a", "new " + std::to_string(round))), force);
+    (void)try_apply(tree.fd(), proposal(add("a", "new " + std::to_string(round))), force);
     EXPECT_EQ(tree.victim_picture(), victim) << "round " << round;
     if (testing::Test::HasFailure()) break;
     // Both are needed for a swap.
@@ -139,7 +139,7 @@ TEST(Hostile, AParentThatBecomesALinkInBetweenIsUndone) {
     options.progress = [&](std::string_view step) {
       if (step == at || step == "undo") exchange(tree.path("a"), tree.path("b"));
     };
-    const auto result = tree::apply(tree.fd(), inside("a/deep"), options);
+    const auto result = try_apply(tree.fd(), inside("a/deep"), options);
     ASSERT_FALSE(result) << at;
     EXPECT_EQ(result.error().errno_value, ELOOP) << result.error().text();
     EXPECT_NE(result.error().text().find("as it was"), std::string::npos);
@@ -155,18 +155,17 @@ TEST(Hostile, WhatCannotBeUndoneYetIsUndoneLater) {
   tree.link("b", "../victim");
   fill(tree, "a");
   const Picture before = tree.picture();
-  Options options;
-  options.progress = [&](std::string_view step) {
-    if (step == "put a/added") exchange(tree.path("a"), tree.path("b"));
-  };
-  const auto result = tree::apply(tree.fd(), inside("a"), options);
+  // In another process, so that nothing is left but the paths.
+  ends_at("put a/added", [&](const Options& options) { (void)try_apply(tree.fd(), inside("a"), options); });
+  exchange(tree.path("a"), tree.path("b"));
+  const auto result = try_recover(tree.fd());
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().text().find("could not be undone"), std::string::npos) << result.error().text();
   EXPECT_NE(result.error().text().find("open a:"), std::string::npos) << result.error().text();
   EXPECT_TRUE(tree.staging_exists());
-  EXPECT_FALSE(recover(tree.fd()));
+  EXPECT_FALSE(try_recover(tree.fd()));
   exchange(tree.path("a"), tree.path("b"));
-  const auto recovered = recover(tree.fd());
+  const auto recovered = try_recover(tree.fd());
   ASSERT_TRUE(recovered) << recovered.error().text();
   EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
   EXPECT_EQ(tree.picture(), before);
@@ -180,7 +179,7 @@ TEST(Hostile, AFileThatAppearsInADirectoryThatGoesIsKept) {
   options.progress = [&](std::string_view step) {
     if (step == "take d") tree.file("d/mine", "x");
   };
-  const auto result = tree::apply(tree.fd(), proposal(remove_now(tree, "d"), add("z", "1")), options);
+  const auto result = try_apply(tree.fd(), proposal(remove_now(tree, "d"), add("z", "1")), options);
   ASSERT_FALSE(result);
   EXPECT_EQ(tree.picture(), (Picture{{"d", "directory 493"}, {"d/mine", "file 420 x"}}));
 }
@@ -195,9 +194,9 @@ TEST(Hostile, UndoingTakesAwayNothingThatOthersUse) {
     tree.file("folder/mine", "mine");
     tree.file("z", "mine");
   };
-  ASSERT_FALSE(tree::apply(tree.fd(),
-                           proposal(add("added", "new"), add_folder("folder"), add("folder/new", "new"), add("z", "1")),
-                           options));
+  ASSERT_FALSE(try_apply(tree.fd(),
+                         proposal(add("added", "new"), add_folder("folder"), add("folder/new", "new"), add("z", "1")),
+                         options));
   EXPECT_EQ(tree.picture(), (Picture{{"added", "file 420 edited"},
                                      {"folder", "directory 493"},
                                      {"folder/mine", "file 420 mine"},
@@ -222,7 +221,7 @@ TEST(Hostile, X6_OneOccupiedPlaceKeepsNoOtherFileFromComingBack) {
     tree.file("d/c", "mine");
     tree.file("zlast", "mine");
   };
-  const auto result = tree::apply(tree.fd(), changes, options);
+  const auto result = try_apply(tree.fd(), changes, options);
   ASSERT_FALSE(result);
   EXPECT_TRUE(says(result.error().text(), "somebody else wrote d/c meanwhile")) << result.error().text();
   EXPECT_TRUE(says(result.error().text(), "kept as d/c.cloche-old-2")) << result.error().text();
@@ -236,7 +235,7 @@ TEST(Hostile, X6_OneOccupiedPlaceKeepsNoOtherFileFromComingBack) {
                        {"e", "file 420 old"},
                        {"zlast", "file 420 mine"}};
   EXPECT_EQ(tree.picture(), wanted);
-  expect_applied(tree::apply(tree.fd(), proposal(add("next", "1"))));
+  expect_applied(try_apply(tree.fd(), proposal(add("next", "1"))));
 }
 
 TEST(Hostile, X6_WhatWasReplacedAndEditedByOthersIsKeptBeside) {
@@ -254,7 +253,7 @@ TEST(Hostile, X6_WhatWasReplacedAndEditedByOthersIsKeptBeside) {
   };
   const auto changes = proposal(replace_now(tree, add("a", "new")), replace_now(tree, add("b", "new")),
                                 remove_now(tree, "d/gone"), add("zlast", "new"));
-  const auto result = tree::apply(tree.fd(), changes, options);
+  const auto result = try_apply(tree.fd(), changes, options);
   ASSERT_FALSE(result);
   EXPECT_EQ(tree.picture(), (Picture{{"a", "file 420 edited"},
                                      {"a.cloche-old", "file 420 old"},
@@ -278,7 +277,7 @@ TEST(Hostile, X6_AFileThatIsReplacedIsThereAtEveryStep) {
     };
     const auto changes =
         proposal(replace_now(tree, add("a", "new")), replace_now(tree, add_link("link", "new")), add("zlast", "new"));
-    EXPECT_EQ(tree::apply(tree.fd(), changes, options).has_value(), !undone);
+    EXPECT_EQ(try_apply(tree.fd(), changes, options).has_value(), !undone);
     EXPECT_EQ(missing, 0);
     EXPECT_EQ(bytes_of(tree.path("a")), undone ? "old" : "new");
   }
@@ -291,17 +290,59 @@ TEST(Hostile, AFileThatIsExchangedAfterTheCheckIsPutBack) {
   options.progress = [&](std::string_view step) {
     if (step == "swap a") tree.file("a", "other");
   };
-  const auto result = tree::apply(tree.fd(), proposal(replace_now(tree, add("a", "new"))), options);
+  const auto result = try_apply(tree.fd(), proposal(replace_now(tree, add("a", "new"))), options);
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().text().find("changed by somebody else"), std::string::npos) << result.error().text();
   EXPECT_EQ(tree.picture(), (Picture{{"a", "file 420 other"}}));
 }
 
+// A new link often gets the inode of the one that was removed just before.
+TEST(Hostile, X6_ALinkThatIsReplacedAfterTheCheckIsPutBack) {
+  for (const char* at : {"swap link", "take gone"}) {
+    const TempTree tree;
+    tree.link("link", "old");
+    tree.link("gone", "old");
+    const std::string name = std::string(at).substr(5);
+    Options options;
+    options.progress = [&](std::string_view step) {
+      if (step != at) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the kernel's clock for files is a coarse one
+      ASSERT_EQ(::unlink(tree.path(name).c_str()), 0);
+      tree.link(name, "own");
+    };
+    const auto changes = proposal(remove_now(tree, "gone"), replace_now(tree, add_link("link", "new")));
+    const auto result = try_apply(tree.fd(), changes, options);
+    ASSERT_FALSE(result) << at;
+    EXPECT_TRUE(says(result.error().text(), "changed by somebody else")) << result.error().text();
+    Picture wanted{{"gone", "link old"}, {"link", "link old"}};
+    wanted[name] = "link own";
+    EXPECT_EQ(tree.picture(), wanted) << at;
+  }
+}
+
+TEST(Hostile, X6_AModeThatIsChangedAfterTheCheckIsAConflict) {
+  for (const char* at : {"swap a", "take b"}) {
+    const TempTree tree;
+    tree.file("a", "old");
+    tree.file("b", "old");
+    const std::string name = std::string(at).substr(5);
+    Options options;
+    options.progress = [&](std::string_view step) {
+      if (step == at) (void)::chmod(tree.path(name).c_str(), 0600);
+    };
+    ASSERT_FALSE(try_apply(tree.fd(), proposal(replace_now(tree, add("a", "new")), remove_now(tree, "b")), options))
+        << at;
+    Picture wanted{{"a", "file 420 old"}, {"b", "file 420 old"}};
+    wanted[name] = "file 384 old";
+    EXPECT_EQ(tree.picture(), wanted) << at;
+  }
+}
+
 TEST(Hostile, AStagingDirectoryThatIsNotOursIsNotUsed) {
   const auto refuses = [](const TempTree& tree) {
     const Picture before = tree.picture();
-    EXPECT_FALSE(tree::apply(tree.fd(), proposal(add("a", "1"))));
-    EXPECT_FALSE(recover(tree.fd()));
+    EXPECT_FALSE(try_apply(tree.fd(), proposal(add("a", "1"))));
+    EXPECT_FALSE(try_recover(tree.fd()));
     EXPECT_EQ(tree.picture(), before);
     EXPECT_TRUE(tree.victim_picture().empty());
   };
@@ -317,20 +358,85 @@ TEST(Hostile, AStagingDirectoryThatIsNotOursIsNotUsed) {
   refuses(open);
 }
 
-void plant(const TempTree& tree, const std::string& journal) {
+void plant(const TempTree& tree, const Journal& journal, const std::string& name = "journal",
+           const KeySource& key = &test_key) {
   tree.folder(".cloche-apply", 0700);
-  tree.file(".cloche-apply/journal", journal);
   tree.file(".cloche-apply/n0", "planted");
+  const Fd staging(::open(tree.path(".cloche-apply").c_str(), O_PATH | O_CLOEXEC));
+  const auto seal = seal_for(tree.fd(), staging.get(), key);
+  ASSERT_TRUE(seal) << seal.error().text();
+  tree.file(".cloche-apply/" + name, encode_journal(journal, *seal));
+}
+
+// Nothing is carried out, nothing is undone, nothing is tidied up, and the error says what to do.
+void expect_left_alone(const TempTree& tree, const Options& options = {}) {
+  const Picture before = tree.picture();
+  const auto recovered = try_recover(tree.fd(), options);
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code, ErrorCode::kRefused);
+  EXPECT_TRUE(says(recovered.error().text(), "nothing was touched")) << recovered.error().text();
+  const auto applied = try_apply(tree.fd(), proposal(add("a", "1")), options);
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, ErrorCode::kRefused);
+  EXPECT_EQ(tree.picture(), before);
+}
+
+// A guest that may write to the tree makes such a directory under the user's own name; a repository may bring one.
+TEST(Hostile, R4_AJournalOfSomebodyElseIsNeitherCarriedOutNorUndone) {
+  const Thing file{FileKind::kRegular, 0755, {}};
+  const Journal hook{{".git/hooks/pre-commit", std::nullopt, file}};
+  const KeySource guessed = [] { return Result<sys::HmacKey>(sys::HmacKey{}); };
+  for (const char* name : {"journal", "journal.undo"}) {
+    const TempTree tree;
+    fs::create_directories(tree.path(".git/hooks"));
+    plant(tree, hook, name, guessed);
+    expect_left_alone(tree);
+  }
+  // As versions before this one wrote it, with a digest that anybody can write.
+  const TempTree older;
+  plant(older, hook);
+  std::string bytes = "cloche-apply 1\n" + std::string(8, '\0');
+  const sys::Digest digest = sys::sha256(bytes);
+  bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  older.file(".cloche-apply/journal", bytes);
+  expect_left_alone(older);
+}
+
+TEST(Hostile, R4_AJournalThatWasCopiedFromAnotherTreeIsNone) {
+  const TempTree other;
+  plant(other, {{"a", std::nullopt, Thing{FileKind::kRegular, 0644, {}}}});
+  const TempTree tree;
+  tree.folder(".cloche-apply", 0700);
+  for (const char* name : {".cloche-apply/journal", ".cloche-apply/n0"}) tree.file(name, bytes_of(other.path(name)));
+  expect_left_alone(tree);
+  // Nor is one whose staging directory was moved here, or made anew in the same tree.
+  const TempTree moved;
+  fs::rename(other.path(".cloche-apply"), moved.path(".cloche-apply"));
+  expect_left_alone(moved);
+}
+
+TEST(Hostile, R4_WithoutAKeyNothingIsAppliedAndNoJournalCounts) {
+  const TempTree tree;
+  Options none;
+  none.key = []() -> Result<sys::HmacKey> { return fail(ErrorCode::kSystem, "key", "there is none"); };
+  const auto applied = try_apply(tree.fd(), proposal(add("a", "1")), none);
+  ASSERT_FALSE(applied);
+  EXPECT_TRUE(says(applied.error().text(), "there is none; the tree is as it was")) << applied.error().text();
+  EXPECT_TRUE(tree.picture().empty());
+  EXPECT_FALSE(tree::apply(tree.fd(), proposal(add("a", "1")), {}));
+  plant(tree, {{"a", std::nullopt, Thing{FileKind::kRegular, 0644, {}}}});
+  EXPECT_FALSE(try_recover(tree.fd(), none));
+  EXPECT_FALSE(fs::exists(tree.path("a")));
 }
 
 TEST(Hostile, AJournalThatLeadsOutIsNotFollowedAndNothingIsThrownAway) {
   const Thing file{FileKind::kRegular, 0644, {}};
   for (const char* path : {"../victim/x", "/tmp/cloche-tree-never", "a/../../victim/x"}) {
     const TempTree tree;
-    plant(tree, encode_journal({{path, std::nullopt, file}}));
+    plant(tree, {{path, std::nullopt, file}});
     tree.file(".cloche-apply/o0", "somebody's old file");
-    EXPECT_FALSE(recover(tree.fd()));
-    EXPECT_FALSE(tree::apply(tree.fd(), proposal(add("a", "1"))));
+    EXPECT_FALSE(try_recover(tree.fd()));
+    EXPECT_FALSE(try_apply(tree.fd(), proposal(add("a", "1"))));
     EXPECT_TRUE(tree.victim_picture().empty());
     EXPECT_EQ(bytes_of(tree.path(".cloche-apply/o0")), "somebody's old file");
   }
@@ -339,8 +445,8 @@ TEST(Hostile, AJournalThatLeadsOutIsNotFollowedAndNothingIsThrownAway) {
 TEST(Hostile, AJournalThatNamesALinksInsideIsRolledBack) {
   const TempTree tree;
   tree.link("l", tree.victim());
-  plant(tree, encode_journal({{"l/x", std::nullopt, Thing{FileKind::kRegular, 0644, {}}}}));
-  const auto recovered = recover(tree.fd());
+  plant(tree, {{"l/x", std::nullopt, Thing{FileKind::kRegular, 0644, {}}}});
+  const auto recovered = try_recover(tree.fd());
   ASSERT_TRUE(recovered) << recovered.error().text();
   EXPECT_EQ(recovered->outcome, Recovery::kRolledBack);
   EXPECT_TRUE(tree.victim_picture().empty());
@@ -351,7 +457,7 @@ TEST(Hostile, AJournalThatIsAFifoIsNotWaitedFor) {
   const TempTree tree;
   tree.folder(".cloche-apply", 0700);
   ASSERT_EQ(::mkfifo(tree.path(".cloche-apply/journal").c_str(), 0600), 0);
-  EXPECT_FALSE(recover(tree.fd()));
+  EXPECT_FALSE(try_recover(tree.fd()));
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ Result<std::optional<Seen>> look(int root, const std::string& path, Mounts mount
   seen.state.mode = st.st_mode & 0777;
   seen.whole_mode = st.st_mode & 07777;
   seen.identity = identity_of(st);
+  if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && st.st_nlink == 1) seen.changed = changed_at(st);
   seen.owner = {st.st_uid, st.st_gid, true};
   if (seen.state.kind == FileKind::kRegular) {
     seen.state.size = static_cast<std::uint64_t>(st.st_size);

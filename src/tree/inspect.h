@@ -20,6 +20,7 @@ struct Seen {
   Identity identity;
   Owner owner;
   mode_t whole_mode = 0;  // with the set-id and sticky bits
+  Moment changed;         // of a link or special file with one name; of others it changes with what is done to those
 };
 Result<std::optional<Seen>> look(int root, const std::string& path, Mounts mounts);
 

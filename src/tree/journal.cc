@@ -1,16 +1,17 @@
 #include "tree/journal.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "base/packed.h"
-#include "sys/sha256.h"
+#include "sys/hmac.h"
 #include "tree/path_rules.h"
 
 namespace cloche::tree {
 namespace {
 
-constexpr std::string_view kMagic = "cloche-apply 1\n";
+constexpr std::string_view kMagic = "cloche-apply 2\n";
+constexpr std::string_view kAnyMagic = "cloche-apply ";
 constexpr std::uint8_t kHasOld = 1;
 constexpr std::uint8_t kHasNew = 2;
 
@@ -21,6 +22,18 @@ void put_thing(std::string& bytes, const Thing& thing) {
   put_number(bytes, thing.identity.size);
   put_number(bytes, static_cast<std::uint64_t>(thing.identity.seconds));
   put_number(bytes, static_cast<std::uint64_t>(thing.identity.nanoseconds));
+  put_number(bytes, static_cast<std::uint64_t>(thing.changed.seconds));
+  put_number(bytes, static_cast<std::uint64_t>(thing.changed.nanoseconds));
+}
+
+void put_digest(std::string& bytes, const sys::Digest& digest) {
+  bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+}
+
+sys::Digest digest_in(std::string_view bytes) {
+  sys::Digest digest{};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
+  return digest;
 }
 
 Thing take_thing(PackedReader& reader, mode_t highest_mode) {
@@ -31,6 +44,8 @@ Thing take_thing(PackedReader& reader, mode_t highest_mode) {
   thing.identity.size = reader.number();
   thing.identity.seconds = static_cast<std::int64_t>(reader.number());
   thing.identity.nanoseconds = static_cast<std::int64_t>(reader.number());
+  thing.changed.seconds = static_cast<std::int64_t>(reader.number());
+  thing.changed.nanoseconds = static_cast<std::int64_t>(reader.number());
   return thing;
 }
 
@@ -39,13 +54,23 @@ std::unexpected<Error> untrusted(std::string message) {
               "look into " + std::string(kStagingName) + ": files named o… there are old ones; then remove it");
 }
 
+// Nothing of what it says is true until the seal fits.
+std::unexpected<Error> not_ours(std::string message, std::string way_out) {
+  const std::string name(kStagingName);
+  return fail(ErrorCode::kRefused, name, std::move(message) + "; it was not carried out, and nothing was touched",
+              "look into " + name + ", where files named o… are old ones, and remove it, or " + std::move(way_out));
+}
+
 Result<Entry> take_entry(PackedReader& reader) {
   Entry entry;
   entry.path = reader.text_up_to(kMaxPath);
   const std::uint64_t has = reader.number_up_to(kHasOld | kHasNew);
   if ((has & kHasOld) != 0) entry.old_thing = take_thing(reader, 07777);
   // Nothing that is put in place has set-id or sticky bits.
-  if ((has & kHasNew) != 0) entry.new_thing = take_thing(reader, 0777);
+  if ((has & kHasNew) != 0) {
+    entry.new_thing = take_thing(reader, 0777);
+    entry.new_thing->digest = digest_in(reader.take(sizeof(sys::Digest)));
+  }
   if (!reader.good() || has == 0) return untrusted("the journal is damaged");
   if (entry.new_thing && entry.new_thing->kind == FileKind::kOther) {
     return untrusted("the journal puts something in place that is neither file, directory nor link");
@@ -56,30 +81,35 @@ Result<Entry> take_entry(PackedReader& reader) {
 
 }  // namespace
 
-std::string encode_journal(const Journal& journal) {
+std::string encode_journal(const Journal& journal, const Seal& seal) {
   std::string bytes(kMagic);
   put_number(bytes, journal.size());
   for (const Entry& entry : journal) {
     put_text(bytes, entry.path);
     put_number(bytes, (entry.old_thing ? kHasOld : 0u) | (entry.new_thing ? kHasNew : 0u));
     if (entry.old_thing) put_thing(bytes, *entry.old_thing);
-    if (entry.new_thing) put_thing(bytes, *entry.new_thing);
+    if (!entry.new_thing) continue;
+    put_thing(bytes, *entry.new_thing);
+    put_digest(bytes, entry.new_thing->digest);
   }
-  const sys::Digest digest = sys::sha256(bytes);
-  bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  put_digest(bytes, seal.of(bytes));
   return bytes;
 }
 
-Result<Journal> decode_journal(std::string_view bytes) {
+Result<Journal> decode_journal(std::string_view bytes, const Seal& seal) {
   constexpr std::size_t kDigestSize = sizeof(sys::Digest);
-  if (bytes.size() < kMagic.size() + kDigestSize || !bytes.starts_with(kMagic)) {
-    return untrusted("the journal is not one of this version");
+  if (bytes.starts_with(kAnyMagic) && !bytes.starts_with(kMagic)) {
+    return not_ours("the journal in it is not one of this version of cloche",
+                    "if you began it yourself, end it with the version that began it");
   }
-  const std::string_view body = bytes.substr(0, bytes.size() - kDigestSize);
-  // Against a disk that lost a part of it; who tampers can write a digest, too.
-  const sys::Digest digest = sys::sha256(body);
-  if (std::memcmp(digest.data(), bytes.data() + body.size(), kDigestSize) != 0) {
-    return untrusted("the journal is damaged");
+  const std::string_view body = bytes.substr(0, bytes.size() - std::min(bytes.size(), kDigestSize));
+  // The seal also tells of a disk that lost a part of it.
+  if (!bytes.starts_with(kMagic) || body.size() < kMagic.size() ||
+      !sys::same_digest(seal.of(body), digest_in(bytes.substr(body.size())))) {
+    return not_ours(
+        "the journal in it was not written by this user's cloche with this state directory for this very place, or it was "
+        "changed since",
+        "set CLOCHE_STATE_DIR to the one that it was begun with");
   }
   PackedReader reader(body.substr(kMagic.size()));
   const std::uint64_t count = reader.number_up_to(kMaxEntries);

@@ -1,5 +1,6 @@
-// The journal: what is to be done, written down before it is begun. It is read back after a crash, by which time
-// anyone may have written into it: what is accepted names places below the tree only, each once, in order.
+// The journal: what is to be done, written down before it is begun, and sealed. It is read back after a crash, by which
+// time anyone may have written into it, or written another: without the seal of whoever reads it, it is none. What is
+// accepted names places below the tree only, each once, in order.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "tree/place.h"
+#include "tree/seal.h"
 
 namespace cloche::tree {
 
@@ -21,6 +23,8 @@ struct Thing {
   FileKind kind = FileKind::kOther;
   mode_t mode = 0;
   Identity identity;
+  Moment changed = {};      // where it says more than the identity, and until the thing is moved
+  sys::Digest digest = {};  // of a new file's content or a new link's target
 
   bool operator==(const Thing&) const = default;
 };
@@ -49,7 +53,8 @@ struct Entry {
 // Ordered by path, so that a directory comes before what is in it.
 using Journal = std::vector<Entry>;
 
-std::string encode_journal(const Journal& journal);
-Result<Journal> decode_journal(std::string_view bytes);
+std::string encode_journal(const Journal& journal, const Seal& seal);
+// kRefused: the seal does not fit, or another version wrote it.
+Result<Journal> decode_journal(std::string_view bytes, const Seal& seal);
 
 }  // namespace cloche::tree

@@ -41,8 +41,8 @@ class Owners : public testing::Test {
 };
 
 TEST_F(Owners, NewThingsBelongToTheOwnerOfTheirDirectory) {
-  expect_applied(tree::apply(tree_.fd(), proposal(add("file", "1", 0640), add("deep/er/file", "2"),
-                                                  add_folder("folder", 0711), add_link("link", "target"))));
+  expect_applied(try_apply(tree_.fd(), proposal(add("file", "1", 0640), add("deep/er/file", "2"),
+                                                add_folder("folder", 0711), add_link("link", "target"))));
   for (const char* name : {"file", "deep", "deep/er", "deep/er/file", "folder", "link"}) expect_owner(name);
   EXPECT_EQ(status(tree_.path("file")).st_mode & 07777, 0640u);
   EXPECT_EQ(status(tree_.path("folder")).st_mode & 07777, 0711u);
@@ -54,7 +54,7 @@ TEST_F(Owners, WhatIsReplacedKeepsItsOwner) {
   ASSERT_EQ(::chown(tree_.path("mode").c_str(), user_, group_), 0);
   Change mode{"mode", state_now(tree_, "mode"), state_now(tree_, "mode"), {}};
   mode.after->mode = 0755;
-  expect_applied(tree::apply(tree_.fd(), proposal(replace_now(tree_, add("mine", "new")), std::move(mode))));
+  expect_applied(try_apply(tree_.fd(), proposal(replace_now(tree_, add("mine", "new")), std::move(mode))));
   // The test made it as itself, in a tree of somebody else.
   EXPECT_EQ(status(tree_.path("mine")).st_uid, ::geteuid());
   expect_owner("mode");
@@ -91,7 +91,7 @@ TEST_F(Owners, WhatIsReplacedKeepsItsAccessListAndNotes) {
   }
   Change mode{"mode", state_now(tree_, "mode"), state_now(tree_, "mode"), {}};
   mode.after->mode = 0600;
-  expect_applied(tree::apply(tree_.fd(), proposal(replace_now(tree_, add("bytes", "new", 0660)), std::move(mode))));
+  expect_applied(try_apply(tree_.fd(), proposal(replace_now(tree_, add("bytes", "new", 0660)), std::move(mode))));
   EXPECT_EQ(bytes_of(tree_.path("bytes")), "new");
   EXPECT_EQ(attribute(tree_.path("bytes"), kList), list);
   EXPECT_EQ(attribute(tree_.path("bytes"), "user.note"), "n");
@@ -108,7 +108,7 @@ TEST(Holes, StayHoles) {
   ASSERT_TRUE(content);
   std::vector<Change> changes;
   changes.push_back({"sparse", std::nullopt, regular_state(bytes, 0644), std::move(*content)});
-  expect_applied(tree::apply(tree.fd(), changes));
+  expect_applied(try_apply(tree.fd(), changes));
   EXPECT_EQ(bytes_of(tree.path("sparse")), bytes);
   EXPECT_LT(status(tree.path("sparse")).st_blocks * 512, 1 << 20);
 }

@@ -15,9 +15,7 @@ const char* broken_rule(std::string_view name) {
   if (name == ".") return "has a component \".\"";
   if (name == "..") return "has a component \"..\"";
   if (name.size() > kMaxComponent) return "has a component of more than 255 bytes";
-  // The tree may lie on a file system that takes other spellings for the same name; none is shorter.
-  if (name.size() < kStagingName.size()) return nullptr;
-  if (plain_name(name) == kStagingName) return "names the directory that applying itself uses";
+  if (is_staging_name(name)) return "names the directory that applying itself uses";
   return nullptr;
 }
 
@@ -27,6 +25,11 @@ std::unexpected<Error> broken(std::string_view path, const char* rule) {
 }
 
 }  // namespace
+
+// The tree may lie on a file system that takes other spellings for the same name; none is shorter.
+bool is_staging_name(std::string_view name) {
+  return name.size() >= kStagingName.size() && plain_name(name) == kStagingName;
+}
 
 Status check_path(std::string_view path) {
   if (path.empty()) return broken(path, "is empty");

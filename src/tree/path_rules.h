@@ -15,6 +15,9 @@ inline constexpr std::string_view kOldSuffix = ".cloche-old";
 inline constexpr std::size_t kMaxComponent = 255;
 inline constexpr std::size_t kMaxPath = 4096;
 
+// In any spelling that some file system takes for it.
+bool is_staging_name(std::string_view name);
+
 // Relative, made of plain names, and short enough; the error names the path and the rule.
 Status check_path(std::string_view path);
 

@@ -62,7 +62,7 @@ FileKind kind_of(const struct stat& st) {
 }
 
 Identity identity_of(const struct stat& st) {
-  if (!S_ISREG(st.st_mode)) return {st.st_ino, 0, 0, 0};
+  if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) return {st.st_ino, 0, 0, 0};
   return {st.st_ino, static_cast<std::uint64_t>(st.st_size), st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
 }
 

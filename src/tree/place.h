@@ -31,7 +31,14 @@ struct Place {
 };
 Result<Place> find_place(int root, const std::string& path, Mounts mounts);
 
-// What tells whether something is still the thing that was looked at before.
+struct Moment {
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+
+  bool operator==(const Moment&) const = default;
+};
+
+// What tells whether something is still the thing that was looked at before, also after it was renamed.
 struct Identity {
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
@@ -42,8 +49,11 @@ struct Identity {
 };
 
 FileKind kind_of(const struct stat& st);
-// Of directories and special files the inode alone: their sizes and times change with what is in them.
+// Of directories and special files the inode alone: their sizes and times change with what is in them. A link that
+// replaces another often gets its inode, but not its time.
 Identity identity_of(const struct stat& st);
+// Of the last change of anything about it. Nobody can choose it, and a rename is one.
+inline Moment changed_at(const struct stat& st) { return {st.st_ctim.tv_sec, st.st_ctim.tv_nsec}; }
 
 // Whose a thing is.
 struct Owner {

@@ -41,7 +41,7 @@ std::unexpected<Error> broken(int error, std::string message) {
   return fail_errno(error, staging_name(), std::move(message));
 }
 
-// Somebody else's directory could hold a journal of their making.
+// Nobody else shall choose what lies in it while it is used. Whose the journal is, its seal tells.
 Status check_ours(int folder) {
   struct stat st{};
   if (::fstat(folder, &st) != 0) return broken(errno, "the staging directory could not be inspected");
@@ -79,13 +79,17 @@ Result<std::vector<std::string>> names_in(int folder) {
 Status remove(int folder, const std::string& name) {
   if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) return {};
   if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0) return {};
+  // Nothing of ours is a mount, and what lies behind one is not in here.
+  if (auto inside = open_beneath(folder, name, O_PATH, Mounts::kRefuse); !inside)
+    return std::unexpected(inside.error());
   // A directory that was empty when it was moved here, and into which somebody who held it open has put things.
   return sys::remove_tree("/proc/self/fd/" + std::to_string(folder) + "/" + name);
 }
 
 }  // namespace
 
-Result<std::optional<Staging>> Staging::open(int root, Missing missing, const Progress& progress) {
+Result<std::optional<Staging>> Staging::open(int root, Missing missing, const KeySource& key,
+                                             const Progress& progress) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     if (missing == Missing::kMake) {
       if (progress) progress("make " + staging_name());
@@ -105,7 +109,7 @@ Result<std::optional<Staging>> Staging::open(int root, Missing missing, const Pr
       return fail(ErrorCode::kRefused, staging_name(), "another application to this tree is under way",
                   "try again when it has ended");
     }
-    if (still_there(root, folder.get())) return Staging(root, std::move(folder));
+    if (still_there(root, folder.get())) return Staging(root, std::move(folder), key);
   }
   return fail(ErrorCode::kSystem, staging_name(), "the staging directory does not stay where it is");
 }
@@ -117,8 +121,8 @@ Result<bool> Staging::holds(const std::string& name) const {
   return broken(errno, name + " could not be looked for");
 }
 
-Status Staging::commit(const Journal& journal) const {
-  const std::string bytes = encode_journal(journal);
+Status Staging::commit(const Journal& journal, const Seal& seal) const {
+  const std::string bytes = encode_journal(journal, seal);
   if (bytes.size() > kMaxJournalBytes) {
     return fail(ErrorCode::kInvalidInput, "journal", "the proposal is too large to be applied at once");
   }
@@ -156,7 +160,8 @@ Result<Journal> Staging::journal(Stage stage) const {
   struct stat st{};
   if (!file.valid() || ::fstat(file.get(), &st) != 0) return broken(errno, "the journal could not be opened");
   if (!S_ISREG(st.st_mode) || static_cast<std::uint64_t>(st.st_size) > kMaxJournalBytes) {
-    return fail(ErrorCode::kInvalidInput, "journal", "the journal is no file, or too large for one");
+    return fail(ErrorCode::kRefused, "journal", "the journal is no file, or too large for one",
+                "look into " + staging_name() + " and remove it");
   }
   std::string bytes(static_cast<std::size_t>(st.st_size), '\0');
   for (std::size_t at = 0; at < bytes.size();) {
@@ -165,7 +170,8 @@ Result<Journal> Staging::journal(Stage stage) const {
     if (n <= 0) return broken(n < 0 ? errno : 0, "the journal could not be read");
     at += static_cast<std::size_t>(n);
   }
-  return decode_journal(bytes);
+  CLOCHE_TRY_ASSIGN(const Seal seal, this->seal());
+  return decode_journal(bytes, seal);
 }
 
 Status Staging::advance(Stage from, Stage to) const {

@@ -39,7 +39,7 @@ class Staging {
  public:
   enum class Missing { kMake, kLeave };
   // Opens and locks it; nothing where there is none and none shall be made.
-  static Result<std::optional<Staging>> open(int root, Missing missing, const Progress& progress);
+  static Result<std::optional<Staging>> open(int root, Missing missing, const KeySource& key, const Progress& progress);
 
   int folder() const { return folder_.get(); }
 
@@ -53,8 +53,10 @@ class Staging {
   Result<Thing> make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present,
                          const Copied& copied) const;
 
+  // What journals in this directory are sealed with.
+  Result<Seal> seal() const { return seal_for(root_, folder(), key_); }
   // Writes the journal; everything is on the disk before and after it gets its name.
-  Status commit(const Journal& journal) const;
+  Status commit(const Journal& journal, const Seal& seal) const;
   Result<Stage> stage() const;
   Result<Journal> journal(Stage stage) const;
   Status advance(Stage from, Stage to) const;
@@ -65,10 +67,11 @@ class Staging {
   Status discard(const Progress& progress) const;
 
  private:
-  Staging(int root, Fd folder) : root_(root), folder_(std::move(folder)) {}
+  Staging(int root, Fd folder, KeySource key) : root_(root), folder_(std::move(folder)), key_(std::move(key)) {}
 
   int root_;
   Fd folder_;
+  KeySource key_;
 };
 
 }  // namespace cloche::tree

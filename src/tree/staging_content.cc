@@ -105,7 +105,8 @@ Status give_to(const Owner& owner, int folder, const std::string& name, const st
     // Its group alone, and who is no member of it cannot: then it is ours, as with any program that replaces files.
     if (!owner.keeps_group || owner.group == ::getegid()) return {};
     constexpr uid_t kSameUser = static_cast<uid_t>(-1);
-    if (::fchownat(folder, name.c_str(), kSameUser, owner.group, AT_SYMLINK_NOFOLLOW) == 0 || errno == EPERM || errno == EINVAL)
+    if (::fchownat(folder, name.c_str(), kSameUser, owner.group, AT_SYMLINK_NOFOLLOW) == 0 || errno == EPERM ||
+        errno == EINVAL)
       return {};
     return cannot_stage(path, "it could not be given to the group of what it replaces");
   }
@@ -125,11 +126,12 @@ Status add_privileges(int from, int to, const Change& change, mode_t& mode) {
   return keep_capabilities(from, to, change.path);
 }
 
-Result<Thing> staged(int folder, const std::string& name, mode_t mode, const std::string& path) {
+Result<Thing> staged(int folder, const std::string& name, mode_t mode, const sys::Digest& digest,
+                     const std::string& path) {
   struct stat st{};
   if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
     return cannot_stage(path, "could not be inspected");
-  return Thing{kind_of(st), mode, identity_of(st)};
+  return Thing{kind_of(st), mode, identity_of(st), changed_at(st), digest};
 }
 
 }  // namespace
@@ -143,7 +145,7 @@ Result<Thing> Staging::make_directory(std::size_t number, mode_t mode, const Own
   if (::fchmodat(folder(), name.c_str(), whole | 0700, 0) != 0) {
     return cannot_stage(name, "the directory could not be made");
   }
-  return staged(folder(), name, mode & kRights, name);
+  return staged(folder(), name, mode & kRights, {}, name);
 }
 
 Result<Thing> Staging::make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present,
@@ -156,7 +158,7 @@ Result<Thing> Staging::make_new(std::size_t number, const Change& change, const 
       return cannot_stage(change.path, "the link could not be made");
     }
     CLOCHE_TRY(give_to(owner, folder(), name, change.path));
-    return staged(folder(), name, kRights, change.path);
+    return staged(folder(), name, kRights, sys::sha256(state.target), change.path);
   }
   const Fd file(::openat(folder(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return cannot_stage(change.path, "could not be made");
@@ -170,7 +172,7 @@ Result<Thing> Staging::make_new(std::size_t number, const Change& change, const 
     CLOCHE_TRY(add_privileges(present.place.get(), file.get(), change, mode));
   if (::fchmod(file.get(), mode) != 0) return cannot_stage(change.path, "its mode could not be set");
   if (number < kSyncedEach && ::fsync(file.get()) != 0) return cannot_stage(change.path, "could not be made durable");
-  return staged(folder(), name, state.mode & kRights, change.path);
+  return staged(folder(), name, state.mode & kRights, state.digest, change.path);
 }
 
 }  // namespace cloche::tree

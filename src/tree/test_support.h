@@ -4,13 +4,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +29,38 @@ namespace fs = std::filesystem;
 
 // Path to "kind mode content".
 using Picture = std::map<std::string, std::string>;
+
+inline Result<sys::HmacKey> test_key() {
+  sys::HmacKey key{};
+  key.fill(7);
+  return key;
+}
+
+// With a key, as everybody has one.
+inline Options with_key(Options options) {
+  if (!options.key) options.key = &test_key;
+  return options;
+}
+inline Result<Applied> try_apply(int root, std::span<const Change> changes, const Options& options = {}) {
+  return tree::apply(root, changes, with_key(options));
+}
+inline Result<Recovered> try_recover(int root, const Options& options = {}) { return recover(root, with_key(options)); }
+
+// Runs `work` in a process that ends right before that step, as if by kill -9.
+inline void ends_at(std::string_view last, const std::function<void(const Options&)>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Options options;
+    options.progress = [last](std::string_view step) {
+      if (step == last) ::_exit(1);
+    };
+    work(options);
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << last << " was not reached";
+}
 
 inline std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "sys/sha256.h"
 #include "tree/file_names.h"
 #include "tree/git_settings.h"
 #include "tree/journal.h"
@@ -16,6 +15,8 @@
 namespace {
 
 using namespace cloche::tree;
+
+const Seal kSeal;
 
 // The rules once more, said another way.
 bool stays_inside(std::string_view path) {
@@ -44,7 +45,7 @@ void check_name(std::string_view path) {
 }
 
 void check_journal(std::string_view bytes) {
-  const auto journal = decode_journal(bytes);
+  const auto journal = decode_journal(bytes, kSeal);
   if (!journal) return;
   for (const Entry& entry : *journal) {
     if (!stays_inside(entry.path)) __builtin_trap();
@@ -52,7 +53,7 @@ void check_journal(std::string_view bytes) {
       __builtin_trap();
     }
   }
-  if (encode_journal(*journal) != bytes) __builtin_trap();
+  if (encode_journal(*journal, kSeal) != bytes) __builtin_trap();
 }
 
 }  // namespace
@@ -63,8 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const GitPath& found : git_paths(bytes)) {
     if (found.value.empty() || found.value.size() > size) __builtin_trap();
   }
-  // With a digest that fits, as one who tampers would write it; without, hardly an input would get past it.
-  const cloche::sys::Digest digest = cloche::sys::sha256(bytes);
+  // With a seal that fits; without, hardly an input would get past it.
+  const cloche::sys::Digest digest = kSeal.of(bytes);
   check_journal(std::string(bytes) + std::string(reinterpret_cast<const char*>(digest.data()), digest.size()));
   check_journal(bytes);
   return 0;

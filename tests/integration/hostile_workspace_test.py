@@ -178,6 +178,41 @@ class HostileGuest(WorkspaceCase):
         self.assertLessEqual(size, (1 << 30) + (8 << 20))
 
 
+# A staging directory with a journal that puts n0 in place as a hook, under a digest that anybody can write.
+PLANT = r"""
+import hashlib, os, struct, sys
+version = int(sys.argv[1])
+os.mkdir(".cloche-apply"); os.chmod(".cloche-apply", 0o700)
+with open(".cloche-apply/n0", "w") as file: file.write("#!/bin/sh\n")
+path = b".git/hooks/pre-commit"
+body = b"cloche-apply %d\n" % version + struct.pack("<QQ", 1, len(path)) + path
+body += struct.pack("<QQQQQQQ", 2, 0, 0o755, 0, 0, 0, 0) + (b"" if version == 1 else bytes(16 + 32))
+with open(".cloche-apply/journal", "wb") as file: file.write(body + hashlib.sha256(body).digest())
+"""
+
+
+class Planted(WorkspaceCase):
+    def test_R4_a_journal_that_a_guest_wrote_is_not_carried_out(self):
+        """It is in the user's name and for the user alone, but not under the user's seal."""
+        hooks = self.tree + "/.git/hooks"
+        os.makedirs(hooks)
+        for version in ("1", "2"):
+            kept = self.work("auto", "--", "touch", "new")
+            self.assertEqual(kept.returncode, 0, kept.stderr)
+            done = self.cloche("run", "--no-record", "--write", self.tree, "--read", self.tree + "/.git", "--cwd", self.tree, "--",
+                               "python3", "-c", PLANT, version)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            before = snapshot(self.tree)
+            for command in (["apply", "last"], ["run", "--workspace", self.tree, "--", "true"]):
+                done = self.cloche(*command)
+                self.assertEqual(done.returncode, 126, done.stderr)
+                self.assertIn(self.tree.encode(), done.stderr)
+                self.assertIn(b"remove it", done.stderr)
+            self.assertEqual(os.listdir(hooks), [])
+            self.assertEqual(snapshot(self.tree), before)
+            subprocess.run(["rm", "-rf", self.tree + "/.cloche-apply"], check=True, timeout=TIMEOUT)
+
+
 class HostileHost(WorkspaceCase):
     def swap(self):
         outside = self.path("outside")

@@ -1,0 +1,11 @@
+// The key with which this user's applications are sealed, from the state directory (store/apply_key.h).
+#pragma once
+
+#include "tree/seal.h"
+
+namespace cloche::cli {
+
+// Looks for it, and makes it, when it is asked: most commands never need it.
+tree::KeySource own_key();
+
+}  // namespace cloche::cli
