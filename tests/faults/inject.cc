@@ -154,6 +154,7 @@ class Tracer {
   }
   std::string role_of_child(pid_t parent) const;
   std::string numbered(const std::string& role);
+  static std::string role_of_init(const std::string& before);
   void ended(pid_t pid, int status);
   // Lines go out at once: whoever reads them may have to end us.
   template <typename... Words>
@@ -195,6 +196,14 @@ std::string Tracer::role_of_child(pid_t parent) const {
   return (flags & CLONE_VFORK) != 0 ? "holder" : "child";
 }
 
+// The engine may have begun a first process before it knew that another kind would be wanted: they differ by name, and
+// have the number by which they were begun. Whether the one that is not wanted gets to its exec is a matter of chance.
+std::string Tracer::role_of_init(const std::string& before) {
+  const std::string kind = before.substr(0, before.find_first_of(".-"));
+  const std::size_t number = before.find('.');
+  return (kind == "child" ? "init" : kind + "-init") + (number == std::string::npos ? "" : before.substr(number));
+}
+
 void Tracer::handle_event(pid_t pid, int event) {
   if (event == PTRACE_EVENT_EXEC) {
     Tracee& tracee = tracees_[pid];
@@ -212,11 +221,8 @@ void Tracer::handle_event(pid_t pid, int event) {
     std::string name = first_argument(pid);
     if (name.starts_with(".")) name.erase(0, 1);
     if (name.starts_with("cloche-")) name.erase(0, 7);
-    // The engine may have begun a first process before it knew that another kind would be wanted: they differ by name.
-    if (name == "init" && !tracee.role.starts_with("child"))
-      name = tracee.role.substr(0, tracee.role.find_first_of(".-")) + "-init";
     if (name == "cloche") name = "engine";
-    tracee.role = numbered(name);
+    tracee.role = name == "init" ? role_of_init(tracee.role) : numbered(name);
   } else if (event != PTRACE_EVENT_STOP) {
     unsigned long message = 0;
     // A parent that was killed meanwhile tells nothing more.
