@@ -1,6 +1,7 @@
 #include "cli/secret_grants.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -11,7 +12,7 @@ using Texts = std::vector<std::string>;
 
 class SecretGrants : public testing::Test {
  protected:
-  SecretGrants() : home_(testing::TempDir() + "secret-grants") {
+  SecretGrants() : home_(testing::TempDir() + "cloche-secret-grants-" + std::to_string(::getpid())) {
     std::filesystem::create_directories(home_ + "/.ssh");
     std::filesystem::create_directories(home_ + "/.config/gh");
     std::filesystem::create_directories(home_ + "/project");
