@@ -31,7 +31,7 @@ def keeper(cloche, folder):
 
 
 HANDED = {"handed over, no cell": [], "handed over, no cell, watched": ["watch"],
-          "handed over, ready cell, watched": ["cell"]}
+          "handed over, ready cell, watched": ["cell"], "handed over, ready cell": ["quiet"]}
 
 
 @contextlib.contextmanager

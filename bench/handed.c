@@ -1,11 +1,12 @@
-// handed serve SOCKET [watch|cell]: a resident process that runs whatever it is handed.
+// handed serve SOCKET [watch|cell|quiet]: a resident process that runs whatever it is handed.
 // handed ask SOCKET COMMAND…: hands it a command and the three standard descriptors, ends as the command did.
 //
 // The least that a command through a resident process can take: a client that only passes its words on, and a server
 // that has nothing to read, to plan, to build or to report. By itself it runs the command in no cell at all. With
 // "watch" it is told of each open and each exec, lets it go on, and keeps a line about the run: what no sandbox that
 // explains denials and keeps records goes below. With "cell" it does that, too, and the command runs in a cell that
-// stands ready up to the exec (bare_cell.h): what no sandbox with these walls goes below.
+// stands ready up to the exec (bare_cell.h): what no sandbox with these walls goes below. With "quiet" the cell is the
+// same, but nobody is told of anything, and nothing is kept.
 #include "bare_cell.h"
 
 #include <poll.h>
@@ -140,6 +141,9 @@ static char** words_of(char* words, ssize_t size) {
   return arguments;
 }
 
+enum way { kNoCell, kNoCellWatched, kReadyCell, kQuietCell };
+static enum way g_way;
+
 // A cell that stands ready: its guest-to-be has its walls and waits for its words at the door.
 struct ready {
   struct groups groups;
@@ -161,7 +165,8 @@ static int first_process(void* argument) {
   if (guest == 0) {
     static char words[kWords];
     setsid();
-    const int listener = put_up_walls(kWatched);
+    const int told = put_up_walls(g_way == kQuietCell ? kUnwatched : kWatched);
+    const int listener = g_way == kQuietCell ? cell->door[1] : told;
     syscall(436, 3, ~0u, 4);  // closed at the exec
     send_with(cell->door[1], "", 1, &listener, 1);
     const ssize_t size = receive_with(cell->door[1], words, sizeof words, g_streams, 3);
@@ -193,7 +198,7 @@ static void make_ready(struct ready* cell) {
   must(write(cell->mapped[1], "x", 1), "maps");
   char byte;
   if (receive_with(cell->door[0], &byte, 1, &cell->listener, 1) != 1) exit(125);
-  wake_here(cell->listener);
+  if (g_way != kQuietCell) wake_here(cell->listener);
 }
 
 static void clear_away(struct ready* cell) {
@@ -207,14 +212,13 @@ static void clear_away(struct ready* cell) {
 
 static int run_in_cell(struct ready* cell, const char* words, ssize_t size) {
   send_with(cell->door[0], words, size, g_streams, 3);
-  let_all_go_on(cell->listener, cell->ended[0]);
+  if (g_way != kQuietCell) let_all_go_on(cell->listener, cell->ended[0]);
   int status = 0;
   must(read(cell->ended[0], &status, sizeof status), "status");
-  keep_a_line(words);
+  if (g_way != kQuietCell) keep_a_line(words);
   return status;
 }
 
-enum way { kNoCell, kNoCellWatched, kReadyCell };
 static struct ready g_ready;
 
 static void end_at_signal(int signal) {
@@ -224,10 +228,11 @@ static void end_at_signal(int signal) {
   _exit(0);
 }
 
-static _Noreturn void serve(const char* path, enum way way) {
+static _Noreturn void serve(const char* path) {
   const struct sockaddr_un here = place(path);
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (way == kReadyCell) {
+  const int in_cell = g_way >= kReadyCell;
+  if (in_cell) {
     make_ready(&g_ready);
     signal(SIGTERM, end_at_signal);
   }
@@ -240,14 +245,14 @@ static _Noreturn void serve(const char* path, enum way way) {
     const ssize_t size = receive_with(client, words, sizeof words, g_streams, 3);
     if (size > 0) {
       g_command = words_of(words, size);
-      const int status = way == kReadyCell ? run_in_cell(&g_ready, words, size)
-                         : way == kNoCell  ? run_plain()
-                                           : run_watched();
+      const int status = in_cell            ? run_in_cell(&g_ready, words, size)
+                         : g_way == kNoCell ? run_plain()
+                                            : run_watched();
       send(client, &status, sizeof status, MSG_NOSIGNAL);
       for (int i = 0; i < 3; ++i) close(g_streams[i]);
     }
     close(client);
-    if (way == kReadyCell && size > 0) {
+    if (in_cell && size > 0) {
       clear_away(&g_ready);
       make_ready(&g_ready);
     }
@@ -276,7 +281,11 @@ static int ask(const char* path, char** command) {
 int main(int argc, char** argv) {
   if (argc >= 3 && strcmp(argv[1], "serve") == 0) {
     const char* how = argc > 3 ? argv[3] : "";
-    serve(argv[2], strcmp(how, "cell") == 0 ? kReadyCell : strcmp(how, "watch") == 0 ? kNoCellWatched : kNoCell);
+    g_way = strcmp(how, "quiet") == 0   ? kQuietCell
+            : strcmp(how, "cell") == 0  ? kReadyCell
+            : strcmp(how, "watch") == 0 ? kNoCellWatched
+                                        : kNoCell;
+    serve(argv[2]);
   }
   if (argc >= 4 && strcmp(argv[1], "ask") == 0) return ask(argv[2], argv + 3);
   return 2;

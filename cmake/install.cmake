@@ -47,10 +47,10 @@ function(cloche_program name room folder)
       set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${order})
     endif()
   endif()
-  # The linker writes its file page by page, and so it lies in memory. A copy lies there in large pieces, which the kernel
-  # maps and unmaps at once (docs/performance.md). What is installed is a copy anyway.
+  # The linker writes its file page by page, and so it lies in memory. A copy lies there in large pieces, larger by cp than
+  # by cmake, which the kernel maps and unmaps at once (docs/performance.md). What is installed is a copy anyway.
   add_custom_command(TARGET ${name} POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.copy
+    COMMAND cp $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.copy
     COMMAND ${CMAKE_COMMAND} -E rename $<TARGET_FILE:${name}>.copy $<TARGET_FILE:${name}>)
   if(TARGET cloche-init)
     add_dependencies(${name} cloche-init)
