@@ -47,6 +47,7 @@ std::string left_text(const std::vector<std::string>& left) {
 
 std::string why_text(const KeptAside& kept) {
   const std::string path = printable(kept.path);
+  if (kept.why == KeptAside::Why::kChanged) return "; somebody else changed what " + path + " was before, which";
   if (kept.why == KeptAside::Why::kTaken) return "; somebody else wrote " + path + " meanwhile, and what it was before";
   return "; the directory of " + path + " is not there any more, and what was there before";
 }

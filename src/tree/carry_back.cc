@@ -50,24 +50,42 @@ Result<Place> CarryOut::find_patiently(const std::string& path) {
   }
 }
 
-std::optional<Fd> CarryOut::folder_back(std::size_t number) const {
-  const std::uint64_t inode = folders_of_[number];
-  if (inode == 0) return std::nullopt;
-  // A directory that was taken out itself, and could not go back because of another one: what was in it goes there.
+// A directory that was taken out itself, and could not go back because of another one: what was in it goes there.
+bool CarryOut::folder_is_away(std::size_t number) const {
   const std::string& path = journal_[number].path;
   const std::string parent = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
   const auto found = std::ranges::lower_bound(journal_, parent, {}, &Entry::path);
-  if (found != journal_.end() && found->path == parent && found->takes() && found->old_thing->identity.inode == inode) {
-    const auto away = staging_.holds(Staging::old_name(static_cast<std::size_t>(found - journal_.begin())));
-    if (!away || *away) return std::nullopt;
-  }
+  if (found == journal_.end() || found->path != parent || !found->takes() ||
+      found->old_thing->identity.inode != folders_of_[number])
+    return false;
+  const auto away = staging_.holds(Staging::old_name(static_cast<std::size_t>(found - journal_.begin())));
+  return !away || *away;
+}
+
+std::optional<Fd> CarryOut::folder_back(std::size_t number) const {
+  const std::uint64_t inode = folders_of_[number];
+  if (inode == 0 || folder_is_away(number)) return std::nullopt;
   return folders_.find(inode);
 }
 
 Result<Place> CarryOut::place_back(std::size_t number) {
   const std::string& path = journal_[number].path;
   if (auto folder = folder_back(number)) return Place{*std::move(folder), path.substr(path.rfind('/') + 1)};
-  return find_patiently(path);
+  auto place = find_patiently(path);
+  // Not held any more, but known: what has its path by now may be somebody else's.
+  struct stat st{};
+  const std::uint64_t known = folders_of_[number];
+  if (place && known != 0 && (::fstat(place->folder.get(), &st) != 0 || st.st_ino != known) &&
+      !folder_is_away(number)) {
+    return fail_errno(ENOENT, "undo " + printable(path),
+                      "another directory is at the place of the one that was changed");
+  }
+  return place;
+}
+
+bool CarryOut::is_spoiled(std::size_t number) const {
+  const Entry& entry = journal_[number];
+  return folders_of_[number] == 0 && !is_as_kept(*entry.old_thing, staging_.folder(), Staging::old_name(number));
 }
 
 Status CarryOut::clear_way_back(std::size_t number) { return journal_[number].swaps() ? Status() : take_back(number); }
@@ -82,6 +100,10 @@ Status CarryOut::swap_back(std::size_t number) {
   CLOCHE_TRY(sort_out(number));
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(name));
   if (!taken) return {};
+  if (is_spoiled(number)) {
+    CLOCHE_TRY(take_back(number));
+    return put_back(number);
+  }
   const auto place = place_back(number);
   struct stat st{};
   if (place && ::fstatat(place->folder.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -131,6 +153,7 @@ Status CarryOut::put_back(std::size_t number) {
   const std::string name = Staging::old_name(number);
   CLOCHE_TRY_ASSIGN(const bool taken, staging_.holds(name));
   if (!taken) return {};
+  if (is_spoiled(number)) return keep_aside(number, KeptAside::Why::kChanged);
   tell("put back", entry);
   const auto place = place_back(number);
   if (!place) {

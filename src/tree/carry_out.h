@@ -16,7 +16,7 @@ namespace cloche::tree {
 
 // An old thing that found no way back to its place, and where it lies instead.
 struct KeptAside {
-  enum class Why { kTaken, kFolderGone } why = Why::kTaken;
+  enum class Why { kTaken, kFolderGone, kChanged } why = Why::kTaken;
   std::string path;
   std::string place;
 };
@@ -60,6 +60,9 @@ class CarryOut {
   Status put_back(std::size_t number);
   Status swap_back(std::size_t number);
   Status keep_aside(std::size_t number, KeptAside::Why why);
+  // Taken before a crash, and not as it was any more: whoever may write to the tree may have written to it since, and
+  // what could be written elsewhere before is not theirs to put back.
+  bool is_spoiled(std::size_t number) const;
   Status find_left();
 
   // After an exchange the old thing has the name of the new one in the staging directory, or the other way round.
@@ -72,6 +75,7 @@ class CarryOut {
   // Where the entry's thing goes now, and where it was when this changed it.
   Result<Place> place_now(std::size_t number);
   Result<Place> place_back(std::size_t number);
+  bool folder_is_away(std::size_t number) const;
   std::optional<Fd> folder_back(std::size_t number) const;
 
   // Changes the mode of a directory of the tree, if it is still the one that is meant. On the way back also of one that

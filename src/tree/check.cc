@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "sys/sha256.h"
 #include "tree/inspect.h"
 #include "tree/path_rules.h"
 #include "tree/path_walk.h"
@@ -267,7 +268,11 @@ class Checker {
     task.change = &change;
     task.entry.path = change.path;
     if (seen) task.owner = seen->owner;
-    if (seen) task.entry.old_thing = Thing{seen->state.kind, seen->whole_mode, seen->identity, seen->changed, {}};
+    if (seen) {
+      const FileState& old = seen->state;
+      const sys::Digest digest = old.kind == FileKind::kSymlink ? sys::sha256(old.target) : old.digest;
+      task.entry.old_thing = Thing{old.kind, seen->whole_mode, seen->identity, seen->changed, digest};
+    }
     if (change.after) task.entry.new_thing = Thing{change.after->kind, change.after->mode & 0777, {}, {}, {}};
   }
 

@@ -359,6 +359,40 @@ TEST(Crash, R4_WhatWasStagedAndChangedSinceIsNotPutInPlace) {
   }
 }
 
+// A guest that may write to the tree, but not to a part of it, finds what was taken out of that part in the staging
+// directory. What it makes of it gets no name that counts.
+TEST(Crash, R4_WhatWasTakenAndChangedSinceIsNotPutBack) {
+  const auto rewrite = [](const std::string& path) {
+    struct stat st{};
+    ASSERT_EQ(::stat(path.c_str(), &st), 0);
+    std::ofstream(path) << "bad";
+    const std::array<timespec, 2> times{st.st_atim, st.st_mtim};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+  };
+  const auto replace = [](const std::string& path) {
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    ASSERT_EQ(::symlink("bad", path.c_str()), 0);
+  };
+  for (const auto& spoil : {std::function<void(const std::string&)>(rewrite), {replace}}) {
+    for (const bool deletes : {false, true}) {
+      const TempTree tree;
+      tree.folder("locked");
+      tree.file("locked/x", "old");
+      std::vector<Change> changes;
+      changes.push_back(deletes ? remove_now(tree, "locked/x") : replace_now(tree, add("locked/x", "new")));
+      changes.push_back(add("zlast", "new"));
+      ends_at("put zlast", [&](const Options& options) { (void)try_apply(tree.fd(), changes, options); });
+      fs::rename(tree.path(".cloche-apply/journal"), tree.path(".cloche-apply/journal.undo"));
+      spoil(tree.path(".cloche-apply/o0"));
+      const auto recovered = try_recover(tree.fd());
+      ASSERT_TRUE(recovered) << recovered.error().text();
+      EXPECT_NE(recovered->reason.find("locked/x.cloche-old"), std::string::npos) << recovered->reason;
+      EXPECT_FALSE(fs::exists(fs::symlink_status(tree.path("locked/x")))) << tree.picture()["locked/x"];
+      EXPECT_TRUE(fs::exists(fs::symlink_status(tree.path("locked/x.cloche-old"))));
+    }
+  }
+}
+
 // On file systems that write late the time of the last change moves by itself.
 TEST(Crash, WhatWasStagedAndOnlyTouchedSinceIsPutInPlace) {
   const TempTree tree;

@@ -65,7 +65,10 @@ Result<Entry> take_entry(PackedReader& reader) {
   Entry entry;
   entry.path = reader.text_up_to(kMaxPath);
   const std::uint64_t has = reader.number_up_to(kHasOld | kHasNew);
-  if ((has & kHasOld) != 0) entry.old_thing = take_thing(reader, 07777);
+  if ((has & kHasOld) != 0) {
+    entry.old_thing = take_thing(reader, 07777);
+    entry.old_thing->digest = digest_in(reader.take(sizeof(sys::Digest)));
+  }
   // Nothing that is put in place has set-id or sticky bits.
   if ((has & kHasNew) != 0) {
     entry.new_thing = take_thing(reader, 0777);
@@ -87,10 +90,11 @@ std::string encode_journal(const Journal& journal, const Seal& seal) {
   for (const Entry& entry : journal) {
     put_text(bytes, entry.path);
     put_number(bytes, (entry.old_thing ? kHasOld : 0u) | (entry.new_thing ? kHasNew : 0u));
-    if (entry.old_thing) put_thing(bytes, *entry.old_thing);
-    if (!entry.new_thing) continue;
-    put_thing(bytes, *entry.new_thing);
-    put_digest(bytes, entry.new_thing->digest);
+    for (const std::optional<Thing>& thing : {entry.old_thing, entry.new_thing}) {
+      if (!thing) continue;
+      put_thing(bytes, *thing);
+      put_digest(bytes, thing->digest);
+    }
   }
   put_digest(bytes, seal.of(bytes));
   return bytes;
@@ -107,7 +111,8 @@ Result<Journal> decode_journal(std::string_view bytes, const Seal& seal) {
   if (!bytes.starts_with(kMagic) || body.size() < kMagic.size() ||
       !sys::same_digest(seal.of(body), digest_in(bytes.substr(body.size())))) {
     return not_ours(
-        "the journal in it was not written by this user's cloche with this state directory for this very place, or it was "
+        "the journal in it was not written by this user's cloche with this state directory for this very place, or it "
+        "was "
         "changed since",
         "set CLOCHE_STATE_DIR to the one that it was begun with");
   }

@@ -24,7 +24,7 @@ struct Thing {
   mode_t mode = 0;
   Identity identity;
   Moment changed = {};      // where it says more than the identity, and until the thing is moved
-  sys::Digest digest = {};  // of a new file's content or a new link's target
+  sys::Digest digest = {};  // of a file's content or a link's target
 
   bool operator==(const Thing&) const = default;
 };

@@ -84,6 +84,12 @@ bool is_as_staged(const Thing& thing, int folder, const std::string& name) {
   return content && *content == thing.digest;
 }
 
+bool is_as_kept(const Thing& thing, int folder, const std::string& name) {
+  struct stat st{};
+  if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || !is(thing, st)) return false;
+  return thing.kind == FileKind::kOther || is_as_staged(thing, folder, name);
+}
+
 bool is_directory(const std::optional<Thing>& thing) { return thing && thing->kind == FileKind::kDirectory; }
 
 bool not_there(const Error& error) {

@@ -31,6 +31,8 @@ bool is_as_checked(const Thing& thing, const struct stat& st);
 bool is_as_taken(const Thing& thing, const struct stat& st);
 // Whether a new thing still is what was staged. Nobody can choose the time of its last change; where that differs, as
 // it may on file systems that write late, its content has to tell.
+// An old thing that waits in the staging directory: the one that was taken, with what it held.
+bool is_as_kept(const Thing& thing, int folder, const std::string& name);
 bool is_as_staged(const Thing& thing, int folder, const std::string& name);
 bool is_directory(const std::optional<Thing>& thing);
 

@@ -22,7 +22,7 @@ namespace cloche::tree {
 namespace {
 
 constexpr std::size_t kMostEntries = 65'536;       // of protected directories, in all
-constexpr std::size_t kMostEntriesOfOne = 1024;    // and in each of them
+constexpr std::size_t kMostEntriesOfOne = 8192;    // that are links or directories, in each of them
 constexpr std::size_t kMostFiles = 4096;           // of git's settings that are there, in all
 constexpr std::size_t kMostBytes = 1024UL * 1024;  // of one of them
 constexpr int kDeepestInclude = 10;                // as git has it
@@ -34,6 +34,7 @@ constexpr std::string_view kTooManyFiles =
     "there are more repositories than can be looked at; git may run it for one of the others";
 constexpr std::string_view kTooManyEntries =
     "protected directories have more entries than can be looked at; one of the others may lead to it";
+constexpr std::string_view kUnlisted = "a protected directory cannot be listed; a link in it may lead here";
 constexpr std::string_view kNoHome = "git's settings name a place in the home of an unknown user; git may run it";
 constexpr std::string_view kUnread = "a file of git's settings cannot be read as a whole; git may run it";
 
@@ -281,8 +282,11 @@ std::string Leads::follow(const std::string& folder, Names names, Reach reach, s
 void Leads::scan(const std::string& folder, std::string_view reason) {
   if (kind_at(folder) != FileKind::kDirectory || !scanned_.insert(folder).second) return;
   std::deque<std::string> folders{folder};
-  for (std::size_t left = kMostEntriesOfOne; !folders.empty() && left > 0; folders.pop_front()) {
+  for (std::size_t left = kMostEntriesOfOne; !folders.empty(); folders.pop_front()) {
     const int fd = ::open(folders.front().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    // Git runs what lies in the directory itself; who keeps a part of one closed loses no more than that.
+    const bool closed = fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+    if (closed && folders.front() == folder) return protect_everything(kUnlisted);
     if (fd < 0) continue;
     const std::unique_ptr<DIR, int (*)(DIR*)> list(::fdopendir(fd), &::closedir);
     if (list == nullptr) {
@@ -292,9 +296,10 @@ void Leads::scan(const std::string& folder, std::string_view reason) {
     while (const struct dirent* entry = ::readdir(list.get())) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (left == 0 || take_entry() == Budget::kUsedUp) return;
-      --left;
+      if (take_entry() == Budget::kUsedUp) return;
       if (entry->d_type == DT_REG) continue;
+      if (left == 0) return protect_everything(kTooManyEntries);
+      --left;
       const std::string path = join(folders.front(), name);
       const std::optional<FileKind> kind = kind_at(path);
       if (kind == FileKind::kDirectory) folders.push_back(path);

@@ -239,18 +239,30 @@ TEST(ProtectedLeads, WhatIsNoFileOrLeadsOutsideIsOfNoConcern) {
   const Host host;
   host.make(".git");
   ASSERT_EQ(::mkfifo(host.path(".git/config").c_str(), 0600), 0);
-  host.link(".git/hooks", "/");
+  host.link(".git/hooks", host.victim());
   host.link(".ssh", host.victim());
   EXPECT_EQ(protected_of(host.fd(), {"x", "victim/x"}), Paths{});
 }
 
-TEST(ProtectedLeads, ManyEntriesAreNotReadWithoutEnd) {
+TEST(ProtectedLeads, R4_NoLinkIsHiddenAmongManyFiles) {
   const Host host;
   host.make(".git/hooks");
   for (int i = 0; i < 2000; ++i) host.link(".git/hooks/" + std::to_string(i), "../../to" + std::to_string(i));
+  for (int i = 0; i < 9000; ++i) host.file(".git/hooks/f" + std::to_string(i), "");
   std::vector<std::string> paths;
   for (int i = 0; i < 2000; ++i) paths.push_back("to" + std::to_string(i));
-  EXPECT_EQ(protected_of(host.fd(), paths).size(), 1024u);
+  EXPECT_EQ(protected_of(host.fd(), paths).size(), paths.size());
+  EXPECT_EQ(protected_of(host.fd(), {"other"}), Paths{}) << "all of them were looked at";
+}
+
+TEST(ProtectedLeads, R4_ADirectoryOfHooksThatCannotBeListedProtectsEverything) {
+  if (::geteuid() == 0) return;  // who can list all of them; run as an ordinary user, too
+  const Host host;
+  host.make(".git/hooks");
+  ASSERT_EQ(::chmod(host.path(".git/hooks").c_str(), 0300), 0);
+  EXPECT_EQ(protected_of(host.fd(), {"s/pre"}), Paths{"s/pre"});
+  ASSERT_EQ(::chmod(host.path(".git/hooks").c_str(), 0700), 0);
+  EXPECT_EQ(protected_of(host.fd(), {"s/pre"}), Paths{});
 }
 
 }  // namespace

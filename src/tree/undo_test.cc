@@ -105,6 +105,30 @@ TEST(Undo, X6_ManyDirectoriesComeBack) {
   EXPECT_EQ(tree.picture(), wanted);
 }
 
+// Nor does anything go into another directory that has the path of one that is not held open any more.
+TEST(Undo, X6_NothingIsPutIntoADirectoryOfSomebodyElse) {
+  const TempTree tree(quick_place());
+  std::vector<Change> changes = proposal(add("zlast", "new"));
+  for (int i = 100; i < 500; ++i) {
+    const std::string folder = "d" + std::to_string(i);
+    tree.folder(folder);
+    tree.file(folder + "/a", "old");
+    changes.push_back(i == 100 ? remove_now(tree, folder + "/a") : replace_now(tree, add(folder + "/a", "new")));
+  }
+  tree.folder("other");
+  Options options;
+  options.progress = [&](std::string_view step) {
+    if (step != "put zlast") return;
+    ASSERT_EQ(::renameat2(AT_FDCWD, tree.path("d100").c_str(), AT_FDCWD, tree.path("other").c_str(), RENAME_EXCHANGE), 0);
+    tree.file("zlast", "mine");
+  };
+  const auto result = try_apply(tree.fd(), changes, options);
+  ASSERT_FALSE(result);
+  EXPECT_FALSE(says(result.error().text(), "as it was")) << result.error().text();
+  EXPECT_TRUE(says(result.error().text(), "d100/a")) << result.error().text();
+  EXPECT_FALSE(fs::exists(tree.path("d100/a"))) << "which is the other one now";
+}
+
 // What was taken out of a directory that went, too, goes to the one that somebody made in its place.
 TEST(Undo, X6_ADirectoryThatSomebodyMadeAnewGetsWhatWasInTheOldOne) {
   const TempTree tree(quick_place());
