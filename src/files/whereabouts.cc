@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -31,9 +32,11 @@ std::string above(const std::string& path) {
 
 // Whose answers come from this machine. Any other may keep us waiting, and with us the limits of the run.
 bool is_local(int root) {
-  constexpr auto kLocal =
-      std::to_array<std::uint64_t>({0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0xca451a4e, 0x2fc12fc1,
-                                    0x858458f6, 0x73717368, 0xe0f5e1e2, 0x794c7630});
+  constexpr std::uint64_t kZfs = 0x2fc12fc1;
+  constexpr std::uint64_t kBcachefs = 0xca451a4e;
+  constexpr auto kLocal = std::to_array<std::uint64_t>({EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                                        TMPFS_MAGIC, F2FS_SUPER_MAGIC, RAMFS_MAGIC, SQUASHFS_MAGIC,
+                                                        EROFS_SUPER_MAGIC_V1, OVERLAYFS_SUPER_MAGIC, kZfs, kBcachefs});
   struct statfs found{};
   return ::fstatfs(root, &found) == 0 &&
          std::ranges::find(kLocal, static_cast<std::uint64_t>(found.f_type) & 0xffffffff) != kLocal.end();
