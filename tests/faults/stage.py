@@ -148,6 +148,14 @@ class Ended:
 ROOM = re.compile(r"\bsize=(\d+)k,nr_inodes=(\d+)")
 
 
+# The same holds for the largest file, where a copy in memory bounds it.
+FILE_SIZE = re.compile(r"^limits Max file size +(\d+) .*$", re.MULTILINE)
+
+
+def largest_file(text):
+    return max((int(found) for found in FILE_SIZE.findall(text)), default=0)
+
+
 def most_room(text):
     return [max((int(found[i]) for found in ROOM.findall(text)), default=0) for i in range(2)]
 
@@ -169,7 +177,7 @@ def normal(text):
             line = re.sub(r"\d{2,}", "N", line)
         line = re.sub(r"cloche-[a-z0-9]{8,}", "cloche-ID", line)
         line = re.sub(r"/proc/self/fd/\d+", "/proc/self/fd/N", line)
-        line = ROOM.sub("ROOM", line)
+        line = FILE_SIZE.sub("limits Max file size SIZE", ROOM.sub("ROOM", line))
         line = re.sub(r"/bindfile\w{6}(//deleted)?", "/bindfileNAME", line)  # bwrap's, whose name may stay behind
         line = re.sub(r"\b1[89]\d{8}\b", "UID", line)  # given by process
         line = re.sub(r"/runs/[a-z0-9]+/", "/runs/RUN/", line)
@@ -305,6 +313,8 @@ class Stage:
                     and not (blind and line.startswith(NO_PROC))]
         if any(now > usual for now, usual in zip(most_room(ended.out), most_room(self.baseline.out), strict=True)):
             out.append(f"guest: more room than without the fault: {most_room(ended.out)}")
+        if largest_file(ended.out) > largest_file(self.baseline.out):
+            out.append(f"guest: larger files than without the fault: {largest_file(ended.out)}")
         if ended.code == GUEST_CODE and ended.report is None:
             out.append("no report")
         if ended.report and self.standings(ended) != self.receipt:
