@@ -139,7 +139,7 @@ void Server::accept_client() {
   Fd socket(fd);
   if (clients_.size() >= most_ || !add_client(std::move(socket))) return;
   // It plans now, and asks later. What is seen of it here counts for nothing, since it may go elsewhere before it asks; but
-  // the kernel makes its entries below /proc now, so that the look that counts finds them and takes a tenth of the time.
+  // the kernel makes its entries below /proc now, so that the look that counts finds them there.
   (void)check_same_standing(clients_.back().socket, standing_);
 }
 
