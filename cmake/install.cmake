@@ -58,6 +58,15 @@ function(cloche_program name room folder)
   install(TARGETS ${name} RUNTIME DESTINATION ${folder})
 endfunction()
 
+# cloche_first(NAME ROOM): the static program NAME begins in src/ROOM/entry.cc, before the C library (src/door/door.h). In
+# other builds main() calls the same code.
+function(cloche_first name room)
+  if(CLOCHE_STATIC AND NOT CLOCHE_SANITIZE)
+    target_link_options(${name} PRIVATE -Wl,-e,cloche_door -Wl,-u,cloche_door)
+    target_compile_definitions(${name} PRIVATE CLOCHE_DOOR_FIRST)
+  endif()
+endfunction()
+
 function(cloche_install_data)
   install(DIRECTORY include/cloche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
   file(GLOB schemas CONFIGURE_DEPENDS docs/*.schema.json)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <climits>
 #include <ranges>
 
 #include "base/units.h"
@@ -21,6 +22,7 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--blank", 0, "NUMBER", "start: cells that wait for any policy (2)"},
     {"--parked", 0, "NUMBER", "start: cells that wait for a policy that was used twice (2)"},
     {"--idle", 0, "DURATION", "start: ends when nobody asked for so long (15m; 0s: never)"},
+    {"--no-attendant", 0, {}, "start: cells only; each command does its run itself, as without a keeper"},
     {"--json", 'j', {}, "status: as JSON"},
     {"--help", 'h', {}, "This text"},
 });
@@ -36,6 +38,13 @@ Result<std::size_t> count_of(const Parsed& parsed, std::string_view option, std:
     return fail(ErrorCode::kInvalidInput, std::string(option), fmt::format("'{}' is not a number from 0 to 256", text));
   }
   return out;
+}
+
+// Empty where /proc does not tell: there is no attendant then.
+std::string own_program() {
+  char path[PATH_MAX];
+  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
+  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string();
 }
 
 int start(const Parsed& parsed) {
@@ -54,8 +63,9 @@ int start(const Parsed& parsed) {
     return complain({ErrorCode::kNotFound, "keeper", 0, "cloche-init was not found", "reinstall Cloche"}, kExitFailed);
   }
   const auto seconds = static_cast<unsigned>((idle.count() + 999) / 1000);
-  const Status started = keeper::start_resident(keeper::program_beside(*host.init), keeper::default_directory(),
-                                                {*blank, *parked}, seconds);
+  const Status started = keeper::start_resident(
+      keeper::program_beside(*host.init),
+      {keeper::default_directory(), {*blank, *parked}, seconds, parsed.has("--no-attendant") ? "" : own_program()});
   return started ? 0 : complain(started.error(), exit_code_of(started.error()));
 }
 

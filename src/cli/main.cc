@@ -4,8 +4,11 @@
 
 #include <cstring>
 
+#include "cli/attendant.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "door/door.h"
+#include "keeper/starter.h"
 
 namespace {
 
@@ -28,6 +31,10 @@ int main(int argc, char** argv) {
     (void)!::write(STDERR_FILENO, kText, sizeof kText - 1);
     return cloche::cli::kExitRefused;
   }
+#ifndef CLOCHE_DOOR_FIRST
+  cloche::door::cloche_hand_over(reinterpret_cast<const long*>(argv) - 1);  // as the kernel laid them out
+#endif
   cloche::cli::fill_standard_descriptors();
+  if (argc == 3 && std::strcmp(argv[0], cloche::keeper::kAttendantName) == 0) return cloche::cli::attend({argv + 1, 2});
   return cloche::cli::dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
 }

@@ -12,6 +12,7 @@
 #include "cli/report_file.h"
 #include "cli/run_options.h"
 #include "cli/run_outputs.h"
+#include "cli/run_place.h"
 #include "cli/run_record.h"
 #include "cli/terminal.h"
 #include "engine/engine.h"
@@ -60,12 +61,40 @@ struct Beside {
   std::shared_ptr<Control> control = nullptr;  // of its grants
 };
 
+// The command itself, in a process that ends with the run.
+class OwnPlace : public RunPlace {
+ public:
+  explicit OwnPlace(KeeperUse keeper) : keeper_(std::move(keeper)) {}
+
+  Result<int> begin(const RunArgs& args) override {
+    // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
+    if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
+      return std::unexpected(
+          Error{ErrorCode::kSystem, "dumpable", errno, "others could look into this process", {}});
+    }
+    CLOCHE_TRY_ASSIGN(cancel_, cancel_signals());
+    head_ = begin_early(keeper_);
+    head_.hands_out = !args.gets.empty();
+    // From here on the first process is on its way, and what takes time is done beside it.
+    return cancel_.get();
+  }
+  bool takes(const Policy& /*policy*/, const Request& /*request*/) override { return true; }
+  Report run(const Policy& policy, const Request& request, RunWiring wiring, const Keep& keep) override {
+    return cloche::run(policy, request, probe_for(policy, request.home), std::move(wiring), std::move(head_), keep);
+  }
+  bool answers_for_errors() const override { return true; }
+
+ private:
+  KeeperUse keeper_;
+  Fd cancel_;
+  HeadStart head_;
+};
+
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
-                         HeadStart head, Clock::time_point asked, const Fd& cancel, Beside& beside) {
-  const HostFacts host = probe_for(policy, request.home);
+                         RunPlace& place, Clock::time_point asked, int cancel, Beside& beside) {
   RunWiring wiring;
   wiring.asked = asked;
-  wiring.cancel_fd = cancel.get();
+  wiring.cancel_fd = cancel;
   wiring.control = beside.control;
   beside.files->wire(wiring);
   wiring.on_waiting = [&beside] { (void)beside.record.begin(RunRecord::Need::kNone); };
@@ -81,18 +110,19 @@ Result<Report> run_wired(const Policy& policy, const Request& request, const Voi
   }
   if (beside.outputs) wiring.out_fd = beside.outputs->collect_fd();
   if (parsed.has("--stdin")) wiring.stdin_fd = STDIN_FILENO;
-  if (!request.tty) return run(policy, request, host, std::move(wiring), std::move(head), beside.files->keep());
+  if (!request.tty) return place.run(policy, request, std::move(wiring), beside.files->keep());
 
   CLOCHE_TRY_ASSIGN(const Fd resize, resize_signal());
   CLOCHE_TRY_ASSIGN(const RawTerminal raw, RawTerminal::enter(STDIN_FILENO));
   wiring.stdin_fd = STDIN_FILENO;
   wiring.terminal_fd = STDIN_FILENO;
   wiring.resize_fd = resize.get();
-  return run(policy, request, host, std::move(wiring), std::move(head), beside.files->keep());
+  return place.run(policy, request, std::move(wiring), beside.files->keep());
 }
 
-// A run that could not begin still has a report: programs read one document, whatever happened.
-Report run_or_refuse(const RunArgs& args, const Voice& voice, const KeeperUse& keeper, Beside& beside) {
+// A run that could not begin still has a report: programs read one document, whatever happened. Nothing where the place
+// does not take it.
+std::optional<Report> run_or_refuse(const RunArgs& args, const Voice& voice, RunPlace& place, Beside& beside) {
   Policy policy;
   policy.name = args.parsed.has("--policy")   ? args.parsed.value("--policy")
                 : args.parsed.has("--preset") ? args.parsed.value("--preset")
@@ -100,28 +130,25 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, const KeeperUse& k
   Request request;
   request.argv = args.parsed.operands;
   const auto asked = Clock::now();
-  // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
-  if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
-    return refusal(request, policy,
-                   Error{ErrorCode::kSystem, "dumpable", errno, "others could look into this process", {}});
-  }
-  auto cancel = cancel_signals();
-  if (!cancel) return refusal(request, policy, cancel.error());
-  HeadStart head = begin_early(keeper);
-  head.hands_out = !args.gets.empty();
-  // From here on the first process is on its way, and what takes time is done beside it.
+  const auto refuse = [&](const Error& error) -> std::optional<Report> {
+    if (!place.answers_for_errors()) return std::nullopt;
+    return refusal(request, policy, error);
+  };
+  const auto cancel = place.begin(args);
+  if (!cancel) return refuse(cancel.error());
   const Environment env = read_environment();
   auto made = make_policy(args, env);
-  if (!made) return refusal(request, policy, made.error());
+  if (!made) return refuse(made.error());
   policy = std::move(*made);
+  auto wanted = make_request(args, policy, env);
+  if (!wanted) return refuse(wanted.error());
+  auto id = make_run_id();
+  if (!id) return refuse(id.error());
+  wanted->id = std::move(*id);
+  if (!place.takes(policy, *wanted)) return std::nullopt;
   if (policy.backend == BackendChoice::kNone) {
     fputs("cloche: warning: backend 'none' contains nothing; for development only\n", stderr);
   }
-  auto wanted = make_request(args, policy, env);
-  if (!wanted) return refusal(request, policy, wanted.error());
-  auto id = make_run_id();
-  if (!id) return refusal(*wanted, policy, id.error());
-  wanted->id = std::move(*id);
   beside.record.arm(env, wanted->id, policy);
   if (beside.outputs) {
     const auto need = beside.outputs->needs_record() ? RunRecord::Need::kMust : RunRecord::Need::kMay;
@@ -134,7 +161,7 @@ Report run_or_refuse(const RunArgs& args, const Voice& voice, const KeeperUse& k
   beside.files = std::move(*files);
   if (!policy.workspace.path.empty()) wanted->run_directory = canonical_place(beside.record.record()->path());
   beside.control = make_control(args, policy, env, wanted->id);
-  auto report = run_wired(policy, *wanted, voice, args.parsed, std::move(head), asked, *cancel, beside);
+  auto report = run_wired(policy, *wanted, voice, args.parsed, place, asked, *cancel, beside);
   if (!report) return refusal(*wanted, policy, report.error());
   keep_advice_below_ceilings(*report, args, env);
   return std::move(*report);
@@ -168,36 +195,36 @@ void tell(const Report& report, const Voice& voice) {
 
 }  // namespace
 
-int run_command(Words words) {
-  auto args = read_run_args(words);
-  if (!args) return usage_error(args.error(), "run");
-  if (args->parsed.has("--help")) return show_help("run");
-  auto voice = choose_voice(args->parsed);
-  if (!voice) return usage_error(voice.error(), "run");
-  const auto keeper = choose_keeper(args->parsed);
-  if (!keeper) return usage_error(keeper.error(), "run");
-  if (args->parsed.has("--tty") && ::isatty(STDIN_FILENO) != 1) {
-    return usage_error({ErrorCode::kInvalidInput, "--tty", 0, "standard input is not a terminal",
-                        "leave --tty out; --stdin connects a pipe or a file"},
-                       "run");
+std::optional<int> run_at(RunPlace& place, const RunArgs& args) {
+  const auto wrong = [&](const Error& error) -> std::optional<int> {
+    if (!place.answers_for_errors()) return std::nullopt;
+    return usage_error(error, "run");
+  };
+  auto voice = choose_voice(args.parsed);
+  if (!voice) return wrong(voice.error());
+  if (args.parsed.has("--tty") && ::isatty(STDIN_FILENO) != 1) {
+    return wrong({ErrorCode::kInvalidInput, "--tty", 0, "standard input is not a terminal",
+                  "leave --tty out; --stdin connects a pipe or a file"});
   }
   std::optional<ReportFile> file;
-  if (args->parsed.has("--report")) {
-    auto prepared = ReportFile::prepare(args->parsed.value("--report"));
-    if (!prepared) return usage_error(prepared.error(), "run");
+  if (args.parsed.has("--report")) {
+    auto prepared = ReportFile::prepare(args.parsed.value("--report"));
+    if (!prepared) return wrong(prepared.error());
     file = std::move(*prepared);
   }
-  auto outputs = RunOutputs::prepare(args->parsed, voice->render.colour);
-  if (!outputs) return usage_error(outputs.error(), "run");
+  auto outputs = RunOutputs::prepare(args.parsed, voice->render.colour);
+  if (!outputs) return wrong(outputs.error());
   ignore_broken_pipes();
 
-  Beside beside{RunRecord(args->parsed), std::move(*outputs), std::nullopt, std::nullopt, nullptr};
-  if (args->parsed.has("--events")) {
-    auto opened = EventLog::open(args->parsed.value("--events"));
-    if (!opened) return usage_error(opened.error(), "run");
+  Beside beside{RunRecord(args.parsed), std::move(*outputs), std::nullopt, std::nullopt, nullptr};
+  if (args.parsed.has("--events")) {
+    auto opened = EventLog::open(args.parsed.value("--events"));
+    if (!opened) return wrong(opened.error());
     beside.events = std::move(*opened);
   }
-  const Report report = run_or_refuse(*args, *voice, *keeper, beside);
+  const auto reported = run_or_refuse(args, *voice, place, beside);
+  if (!reported) return std::nullopt;
+  const Report& report = *reported;
 
   if (beside.events) beside.events->finish(report);
   RunOutputs::Done handed{exit_code(report.outcome), false};
@@ -211,13 +238,23 @@ int run_command(Words words) {
       if (Status written = file->write(json); !written) code = complain(written.error(), kExitFailed);
     }
   }
-  if (args->parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
+  if (args.parsed.has("--timing")) put(STDERR_FILENO, render_timing(report, voice->render));
   voice->render.recorded = beside.record.is_kept();
   tell(report, *voice);
   if (Status written = beside.record.finish(report, json, kept_by(report, handed)); !written) {
     code = complain(written.error(), kExitFailed);
   }
   return code;
+}
+
+int run_command(Words words) {
+  const auto args = read_run_args(words);
+  if (!args) return usage_error(args.error(), "run");
+  if (args->parsed.has("--help")) return show_help("run");
+  auto keeper = choose_keeper(args->parsed);
+  if (!keeper) return usage_error(keeper.error(), "run");
+  OwnPlace place(std::move(*keeper));
+  return run_at(place, *args).value_or(kExitFailed);
 }
 
 }  // namespace cloche::cli

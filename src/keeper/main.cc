@@ -1,6 +1,7 @@
 // cloche-keeper: started by `cloche keeper start` or by a program that embeds Cloche; never by hand.
 //
-//   cloche-keeper listen DIRECTORY BLANK PARKED IDLE-SECONDS     serves this user; tells on stdout that it is ready
+//   cloche-keeper listen DIRECTORY BLANK PARKED IDLE-SECONDS ENGINE
+//                                                                serves this user; tells on stdout that it is ready
 //   cloche-keeper serve FD BLANK PARKED                          serves the one client at the other end of FD
 #include <fcntl.h>
 #include <signal.h>
@@ -78,6 +79,7 @@ Status listen(std::span<char*> words) {
   const Named named{directory};
   CLOCHE_TRY(server->listen_on(std::move(socket)));
   CLOCHE_TRY(server->stop_on(stop.get()));
+  if (*words[4] != '\0') server->employ(words[4], words[0]);
   // Whoever started us waits for the end of this pipe; from here on we belong to nobody's session.
   if (!say_ready()) return fail_errno(errno, "keeper", "it could not say that it is ready");
   ::setsid();
@@ -112,7 +114,7 @@ int main(int argc, char** argv) {
   const std::span<char*> words(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
   cloche::Status done = cloche::fail(cloche::ErrorCode::kInvalidInput, "keeper",
                                      "it is started by cloche only; use 'cloche keeper start'");
-  if (words.size() == 5 && std::strcmp(words[0], "listen") == 0) done = listen(words.subspan(1));
+  if (words.size() == 6 && std::strcmp(words[0], "listen") == 0) done = listen(words.subspan(1));
   if (words.size() == 4 && std::strcmp(words[0], "serve") == 0) done = serve(words.subspan(1));
   return done ? 0 : complain(done.error());
 }

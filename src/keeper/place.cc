@@ -10,12 +10,15 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <climits>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "sys/file.h"
+#include "wire/handover.h"
+
+extern "C" char** environ;
 
 namespace cloche::keeper {
 namespace {
@@ -23,10 +26,10 @@ namespace {
 constexpr std::size_t kStatusLimit = 64 * 1024;
 
 // By descriptor: the directory that was checked is the one that is used, whatever its name leads to by now.
-sockaddr_un address_in(const Fd& directory) {
+sockaddr_un address_in(const Fd& directory, const char* name = kSocketName) {
   sockaddr_un out{};
   out.sun_family = AF_UNIX;
-  const std::string path = "/proc/self/fd/" + std::to_string(directory.get()) + "/" + kSocketName;
+  const std::string path = "/proc/self/fd/" + std::to_string(directory.get()) + "/" + name;
   path.copy(out.sun_path, sizeof out.sun_path - 1);
   return out;
 }
@@ -64,15 +67,29 @@ Result<std::string> link_of(const std::string& path) {
   return std::string(text, static_cast<std::size_t>(n));
 }
 
+// In place of whatever has the name.
+Result<Fd> listen_as(const Fd& directory, const char* name) {
+  ::unlinkat(directory.get(), name, 0);
+  CLOCHE_TRY_ASSIGN(Fd socket, make_socket());
+  const sockaddr_un address = address_in(directory, name);
+  constexpr int kWaiting = 64;
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return fail_errno(errno, "keeper", "could not listen");
+  }
+  if (::fchmodat(directory.get(), name, 0600, 0) != 0 || ::listen(socket.get(), kWaiting) != 0) {
+    const int error = errno;
+    ::unlinkat(directory.get(), name, 0);
+    return fail_errno(error, "keeper", "could not listen");
+  }
+  return socket;
+}
+
 }  // namespace
 
 std::string default_directory() {
-  if (const char* named = std::getenv("CLOCHE_KEEPER_DIR"); named != nullptr && *named == '/') return named;
-  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/') {
-    return std::string(runtime) + "/cloche";
-  }
-  if (::geteuid() == 0) return "/run/cloche";
-  return "/tmp/cloche-keeper-" + std::to_string(::geteuid());
+  char path[PATH_MAX];
+  // One that long would not be found by anybody.
+  return wire::keeper_directory(environ, ::geteuid(), path, sizeof path) ? path : "/nonexistent";
 }
 
 Result<Fd> open_directory(const std::string& path, bool make) {
@@ -115,17 +132,15 @@ Result<Fd> listen_in(const Fd& directory) {
   if (connect_in(directory)) {
     return fail(ErrorCode::kRefused, "keeper", "one is running already", "'cloche keeper stop' ends it");
   }
-  ::unlinkat(directory.get(), kSocketName, 0);
-  CLOCHE_TRY_ASSIGN(Fd socket, make_socket());
-  const sockaddr_un address = address_in(directory);
-  constexpr int kWaiting = 64;
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return fail_errno(errno, "keeper", "could not listen");
-  }
-  if (::fchmodat(directory.get(), kSocketName, 0600, 0) != 0 || ::listen(socket.get(), kWaiting) != 0) {
-    const int error = errno;
-    ::unlinkat(directory.get(), kSocketName, 0);
-    return fail_errno(error, "keeper", "could not listen");
+  return listen_as(directory, kSocketName);
+}
+
+Result<Fd> listen_as_attendant(const Fd& directory) {
+  CLOCHE_TRY_ASSIGN(Fd socket, listen_as(directory, wire::kAttendantSocket));
+  // Who speaks is told with each message: it must be who connected.
+  constexpr int kOn = 1;
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) != 0) {
+    return fail_errno(errno, "attendant", "could not listen");
   }
   return socket;
 }
@@ -153,13 +168,14 @@ Result<Standing> standing_of(const std::string& process) {
   }
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
   for (const char* name : kRights) out.rights.emplace_back(field(status, name));
+  out.umask = field(status, "Umask");
   return out;
 }
 
-Status check_same_standing(const Fd& socket, const Standing& ours) {
+Result<Standing> same_standing(const Fd& socket, const Standing& ours) {
   CLOCHE_TRY(check_same_user(socket));
   CLOCHE_TRY_ASSIGN(const ucred peer, peer_of(socket));
-  CLOCHE_TRY_ASSIGN(const Standing theirs, standing_of(std::to_string(peer.pid)));
+  CLOCHE_TRY_ASSIGN(Standing theirs, standing_of(std::to_string(peer.pid)));
   for (std::size_t i = 0; i < kPlaces.size(); ++i) {
     if (ours.places.at(i) != theirs.places[i]) {
       return fail(ErrorCode::kRefused, "keeper", std::string("the other end has another ") + kPlaces[i]);
@@ -170,7 +186,7 @@ Status check_same_standing(const Fd& socket, const Standing& ours) {
       return fail(ErrorCode::kRefused, "keeper", std::string("the other end differs in ") + kRights[i]);
     }
   }
-  return {};
+  return theirs;
 }
 
 }  // namespace cloche::keeper

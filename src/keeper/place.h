@@ -21,6 +21,8 @@ Result<Fd> open_directory(const std::string& path, bool make);
 
 // A listening socket in the directory; one that nobody listens on any more is replaced.
 Result<Fd> listen_in(const Fd& directory);
+// The same for the attendant of the keeper there: whatever had the name is replaced.
+Result<Fd> listen_as_attendant(const Fd& directory);
 // A connected one; kNotFound when no keeper runs there.
 Result<Fd> connect_in(const Fd& directory);
 
@@ -31,8 +33,10 @@ Status check_same_user(const Fd& socket);
 struct Standing {
   std::vector<std::string> places;  // namespaces and root
   std::vector<std::string> rights;
+  std::string umask;  // octal; anybody's own affair
 };
 Result<Standing> standing_of(const std::string& process);  // "self", or a pid
-Status check_same_standing(const Fd& socket, const Standing& ours);
+// Tells where the other end is, if it is where we are.
+Result<Standing> same_standing(const Fd& socket, const Standing& ours);
 
 }  // namespace cloche::keeper

@@ -159,7 +159,7 @@ bool accepted(Action action) {
   if (const cmsghdr* item = CMSG_FIRSTHDR(&header)) {
     const Fd peer(*reinterpret_cast<const int*>(CMSG_DATA(item)));
     const auto own = standing_of("self");
-    out = own && check_same_standing(peer, *own).has_value();
+    out = own && same_standing(peer, *own).has_value();
   }
   (void)!::write(ours.get(), "x", 1);
   int status = 0;

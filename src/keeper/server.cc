@@ -140,7 +140,7 @@ void Server::accept_client() {
   if (clients_.size() >= most_ || !add_client(std::move(socket))) return;
   // It plans now, and asks later. What is seen of it here counts for nothing, since it may go elsewhere before it asks; but
   // the kernel makes its entries below /proc now, so that the look that counts finds them there.
-  (void)check_same_standing(clients_.back().socket, standing_);
+  (void)same_standing(clients_.back().socket, standing_);
 }
 
 Status Server::add_client(Fd socket) {
@@ -168,7 +168,7 @@ void Server::on_message(Client& client) {
   if (!client.checked) {
     // When it asks: it can be looked at while it waits for an answer (client.cc, Visible), and where it was when it
     // connected says little.
-    if (Status same = check_same_standing(client.socket, standing_); !same) {
+    if (auto same = same_standing(client.socket, standing_); !same) {
       refuse(client.socket, same.error().message);
       client.gone = true;
       return;
@@ -257,9 +257,9 @@ void Server::answer_status(Client& client) {
   const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started_).count();
   (void)send(client.socket, answer,
              fmt::format("pid {}\nage {}\nblank {}\nparked {}\nlent {}\nkinds {}\nnetworks {}\nserved-blank {}\n"
-                         "served-parked {}\n",
+                         "served-parked {}\nattendant {}\n",
                          ::getpid(), age, counts.blank, counts.parked, counts.lent, counts.kinds, counts.networks,
-                         counts.served_blank, counts.served_parked),
+                         counts.served_blank, counts.served_parked, attendance_ ? attendance_->pid() : 0),
              {});
 }
 
@@ -271,6 +271,21 @@ void Server::on_time() {
   }
   const bool lent = std::ranges::any_of(clients_, [](const Client& c) { return !c.borrowed.empty(); });
   if (options_.idle.count() > 0 && !lent && now - last_asked_ >= options_.idle) stopping_ = true;
+}
+
+void Server::begin_attendance() {
+  auto socket = attendance_->begin(*poller_);
+  if (!socket || !add_client(std::move(*socket))) return;
+  clients_.back().checked = true;  // our child
+  clients_.back().attends = true;
+}
+
+// It ends when it hears of our end, after the run that it may be at. One that has nothing to do is gone before we are.
+void Server::end_attendance() {
+  for (const Client& client : clients_) {
+    if (client.attends) ::shutdown(client.socket.get(), SHUT_RDWR);
+  }
+  attendance_->wait_for_end();
 }
 
 Status Server::run() {
@@ -286,10 +301,12 @@ Status Server::run() {
     clients_.remove_if(gone);
     if (stopping_) break;
     on_time();
+    if (attendance_) begin_attendance();
     fill_orders();
     if (stopping_) break;
     auto deadline = next_retirement_;
     if (options_.idle.count() > 0) deadline = std::min(deadline, last_asked_ + options_.idle);
+    if (attendance_) deadline = std::min(deadline, attendance_->next());
     // Background work gives way to whoever has just begun a run, who needs the cpu, and to whoever is about to leave,
     // with whom it would share the kernel's locks on memory and groups; unless there is nothing left for the next one.
     const bool busy = std::ranges::any_of(clients_, [](const Client& c) {
@@ -306,6 +323,7 @@ Status Server::run() {
     if (spares_->resume() > Clock::now()) deadline = std::min(deadline, spares_->resume());
     CLOCHE_TRY(poller_->wait(deadline));
   }
+  if (attendance_) end_attendance();
   return {};
 }
 

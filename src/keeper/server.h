@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "keeper/attendance.h"
 #include "keeper/place.h"
 #include "keeper/protocol.h"
 #include "keeper/spares.h"
@@ -33,6 +34,8 @@ class Server {
   Status listen_on(Fd socket);
   // Serves this one client, and ends with it.
   Status serve_only(Fd socket);
+  // Has an attendant (src/cli/attendant.h), which listens in the same directory.
+  void employ(const std::string& program, const std::string& directory) { attendance_.emplace(program, directory); }
   // Readable: ends.
   Status stop_on(int fd);
 
@@ -50,6 +53,7 @@ class Server {
     Poller::Watch watch;
     bool checked = false;  // that it may be served
     bool gone = false;
+    bool attends = false;
   };
 
   Server(HostFacts host, const ServerOptions& options);
@@ -63,6 +67,8 @@ class Server {
   bool mounts_changed() const;
   bool is_outdated() const;
   void on_time();
+  void begin_attendance();
+  void end_attendance();
   Status watch_host();
 
   HostFacts host_;
@@ -76,6 +82,7 @@ class Server {
   Fd mounts_;
   Fd parent_;  // of one that serves only it
   Poller::Watch listener_watch_, mounts_watch_, stop_watch_, parent_watch_;
+  std::optional<Attendance> attendance_;
   Standing standing_;
   std::string init_identity_;
   std::size_t most_ = 0;

@@ -20,6 +20,7 @@ namespace cloche::keeper {
 namespace {
 
 constexpr int kTheirs = 3;
+constexpr const char* kName = "cloche-keeper";
 
 class Actions {
  public:
@@ -34,7 +35,6 @@ class Actions {
 };
 
 Result<pid_t> spawn_program(const std::string& program, std::vector<std::string> words, Actions& actions) {
-  words.insert(words.begin(), "cloche-keeper");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -54,6 +54,16 @@ Result<pid_t> spawn_program(const std::string& program, std::vector<std::string>
   return pid;
 }
 
+// With the other end of a socket of ours under a number of its own; every other descriptor of ours ends here.
+Result<Private> start_connected(const std::string& program, std::vector<std::string> words) {
+  CLOCHE_TRY_ASSIGN(sys::SocketPair channel, sys::make_channel());
+  Actions actions;
+  ::posix_spawn_file_actions_adddup2(actions.get(), channel.theirs.get(), kTheirs);
+  ::posix_spawn_file_actions_addclosefrom_np(actions.get(), kTheirs + 1);
+  CLOCHE_TRY_ASSIGN(const pid_t pid, spawn_program(program, std::move(words), actions));
+  return Private{pid, std::move(channel.ours)};
+}
+
 }  // namespace
 
 std::string program_beside(const std::string& init_path) {
@@ -61,28 +71,24 @@ std::string program_beside(const std::string& init_path) {
 }
 
 Result<Private> start_private(const std::string& program, const StockOptions& stock) {
-  CLOCHE_TRY_ASSIGN(sys::SocketPair channel, sys::make_channel());
-  Actions actions;
-  // Its own end under a number of its own; every other descriptor of the host program ends here.
-  ::posix_spawn_file_actions_adddup2(actions.get(), channel.theirs.get(), kTheirs);
-  ::posix_spawn_file_actions_addclosefrom_np(actions.get(), kTheirs + 1);
-  CLOCHE_TRY_ASSIGN(const pid_t pid, spawn_program(program,
-                                                   {"serve", std::to_string(kTheirs), std::to_string(stock.blank),
-                                                    std::to_string(stock.parked)},
-                                                   actions));
-  return Private{pid, std::move(channel.ours)};
+  return start_connected(program, {kName, "serve", std::to_string(kTheirs), std::to_string(stock.blank),
+                                   std::to_string(stock.parked)});
 }
 
-Status start_resident(const std::string& program, const std::string& directory, const StockOptions& stock,
-                      unsigned idle_seconds) {
+Result<Private> start_attendant(const std::string& program, const std::string& directory) {
+  return start_connected(program, {kAttendantName, directory, std::to_string(kTheirs)});
+}
+
+Status start_resident(const std::string& program, const ResidentOptions& options) {
   CLOCHE_TRY_ASSIGN(sys::Pipe ready, sys::make_pipe());
   Actions actions;
   ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(actions.get(), ready.write.get(), STDOUT_FILENO);
   ::posix_spawn_file_actions_addclosefrom_np(actions.get(), STDERR_FILENO + 1);
   CLOCHE_TRY_ASSIGN(const pid_t pid, spawn_program(program,
-                                                   {"listen", directory, std::to_string(stock.blank),
-                                                    std::to_string(stock.parked), std::to_string(idle_seconds)},
+                                                   {kName, "listen", options.directory, std::to_string(options.stock.blank),
+                                                    std::to_string(options.stock.parked),
+                                                    std::to_string(options.idle_seconds), options.engine},
                                                    actions));
   ready.write.reset();
   char text[16];

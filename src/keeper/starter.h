@@ -21,8 +21,18 @@ struct Private {
 };
 Result<Private> start_private(const std::string& program, const StockOptions& stock);
 
-// A keeper for this user that outlives us; returns when it listens. 0 seconds: it never ends by itself.
-Status start_resident(const std::string& program, const std::string& directory, const StockOptions& stock,
-                      unsigned idle_seconds);
+// The attendant of a resident keeper, which takes the runs of this user's commands over: the program `cloche` by this name,
+// with the directory to listen in and the number of its end of the socket.
+inline constexpr const char* kAttendantName = "cloche-attendant";
+Result<Private> start_attendant(const std::string& program, const std::string& directory);
+
+// A keeper for this user that outlives us; returns when it listens.
+struct ResidentOptions {
+  std::string directory;
+  StockOptions stock;
+  unsigned idle_seconds = 0;  // 0: it never ends by itself
+  std::string engine;         // the program that its attendant is; empty: it has none
+};
+Status start_resident(const std::string& program, const ResidentOptions& options);
 
 }  // namespace cloche::keeper

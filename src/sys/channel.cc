@@ -11,6 +11,7 @@
 namespace cloche::sys {
 namespace {
 constexpr std::size_t kMaxPassed = 64;
+constexpr std::size_t kMaxTaken = 4;
 }
 
 Result<SocketPair> make_channel() {
@@ -55,7 +56,7 @@ Status send_bytes(int socket, const void* bytes, std::size_t size, const std::ve
 
 Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size_t capacity) {
   iovec part{bytes, capacity};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(2 * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(kMaxTaken * sizeof(int))];
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
@@ -79,13 +80,17 @@ Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
     if (item->cmsg_level != SOL_SOCKET) continue;
     if (item->cmsg_type == SCM_RIGHTS) {
-      // Where no credentials come along there is room for more than two; whatever was sent, nothing stays open.
+      // Where no credentials come along there is room for more than four; whatever was sent, nothing stays open.
       const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
       for (std::size_t i = 0; i < count; ++i) {
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(item) + i * sizeof fd, sizeof fd);
         Fd owned(fd);
-        if (i < 2) (i == 0 ? received.fd : received.second) = std::move(owned);
+        if (i < 2) {
+          (i == 0 ? received.fd : received.second) = std::move(owned);
+        } else if (i < kMaxTaken) {
+          received.rest.push_back(std::move(owned));
+        }
       }
     } else if (item->cmsg_type == SCM_CREDENTIALS) {
       ucred credentials{};

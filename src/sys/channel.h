@@ -24,8 +24,9 @@ Status send_bytes(int socket, const void* bytes, std::size_t size, const std::ve
 struct Received {
   std::size_t size = 0;  // 0: the other end is closed
   pid_t sender = 0;      // in our pid namespace, by the kernel's word
-  Fd fd;                 // at most two
+  Fd fd;                 // at most four descriptors
   Fd second;
+  std::vector<Fd> rest;
 };
 // nullopt: nothing there yet.
 Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size_t capacity);

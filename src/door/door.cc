@@ -1,0 +1,257 @@
+// Compiled to stand without a library (room.cmake): nothing here may call memcpy, nor use thread-local storage, which
+// do not work before the C library's start.
+#include "door/door.h"
+
+#include <fcntl.h>
+#include <linux/auxvec.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "wire/handover.h"
+#include "wire/raw_call.h"
+
+namespace cloche::door {
+namespace {
+
+using wire::raw_call;
+
+constexpr int kFailed = 125;
+constexpr int kEndAtOnce = 3;  // attempts to end a run, after which the front itself goes
+
+long pointer(const void* to) { return reinterpret_cast<long>(to); }
+
+bool equal(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+bool begins_with(const char* text, const char* start) {
+  while (*start != '\0' && *text == *start) ++text, ++start;
+  return *start == '\0';
+}
+
+size_t length(const char* text) {
+  size_t out = 0;
+  while (text[out] != '\0') ++out;
+  return out;
+}
+
+[[noreturn]] void leave(int code) {
+  for (;;) raw_call(SYS_exit_group, code);
+}
+
+void say(const char* text) { raw_call(SYS_write, 2, pointer(text), static_cast<long>(length(text))); }
+
+// What a process was started with.
+struct Start {
+  long words;
+  const char* const* argv;
+  const char* const* environment;
+  uint32_t uid = ~0u;
+  bool is_plain = true;  // no more rights than its caller's
+};
+
+Start read_start(const long* stack) {
+  Start out{*stack, reinterpret_cast<const char* const*>(stack + 1), nullptr};
+  out.environment = out.argv + out.words + 1;
+  const char* const* at = out.environment;
+  while (*at != nullptr) ++at;
+  uint32_t euid = ~0u;
+  uint32_t gid = 0;
+  uint32_t egid = ~0u;
+  for (const long* entry = reinterpret_cast<const long*>(at + 1); entry[0] != AT_NULL; entry += 2) {
+    const auto value = static_cast<uint32_t>(entry[1]);
+    if (entry[0] == AT_UID) out.uid = value;
+    if (entry[0] == AT_EUID) euid = value;
+    if (entry[0] == AT_GID) gid = value;
+    if (entry[0] == AT_EGID) egid = value;
+    if (entry[0] == AT_SECURE && value != 0) out.is_plain = false;
+  }
+  out.is_plain = out.is_plain && out.uid == euid && gid == egid;
+  return out;
+}
+
+// What an attendant would not take, so that it need not be asked. It decides; this only saves a question.
+bool may_be_taken(const Start& start) {
+  if (!start.is_plain || start.words < 3 || !equal(start.argv[1], "run")) return false;
+  static constexpr const char* kOwn[] = {"--tty",   "--stdin",  "--keeper", "--workspace", "--put",    "--get",  "--artifact",
+                                  "--outputs", "--events", "--help",   "--allow-net", "--secret", "--socket"};
+  for (long i = 2; i < start.words && !equal(start.argv[i], "--"); ++i) {
+    for (const char* own : kOwn) {
+      if (begins_with(start.argv[i], own)) return false;
+    }
+    if (equal(start.argv[i], "-")) return false;
+  }
+  return true;
+}
+
+// Descriptors of our own, closed where the program goes on by itself.
+struct Held {
+  int fds[4] = {-1, -1, -1, -1};
+  int count = 0;
+
+  long keep(long fd) {
+    if (fd >= 0) fds[count++] = static_cast<int>(fd);
+    return fd;
+  }
+  void close() {
+    while (count > 0) raw_call(SYS_close, fds[--count]);
+  }
+};
+
+// As the keeper's clients do (keeper/place.cc): a directory and a peer that are this user's own, or nothing.
+int connect_to_attendant(const Start& start, Held& held) {
+  char directory[sizeof(sockaddr_un::sun_path)];
+  if (!wire::keeper_directory(start.environment, start.uid, directory, sizeof directory)) return -1;
+  const long place =
+      held.keep(raw_call(SYS_openat, AT_FDCWD, pointer(directory), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (place < 0) return -1;
+  struct stat st;
+#ifdef SYS_fstat
+  if (raw_call(SYS_fstat, place, pointer(&st)) != 0) return -1;
+#else
+  if (raw_call(SYS_newfstatat, place, pointer(""), pointer(&st), AT_EMPTY_PATH) != 0) return -1;
+#endif
+  if (st.st_uid != start.uid || (st.st_mode & 077) != 0) return -1;
+  sockaddr_un address;
+  address.sun_family = AF_UNIX;
+  wire::handover::Text path{address.sun_path, address.sun_path + sizeof address.sun_path};
+  path.add("/proc/self/fd/");
+  path.add_number(static_cast<uint32_t>(place));
+  path.add("/");
+  path.add(wire::kAttendantSocket);
+  // Not blocking: a full queue is an attendant that has no time for us.
+  const long socket = held.keep(raw_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket < 0 || raw_call(SYS_connect, socket, pointer(&address), sizeof address) != 0) return -1;
+  ucred peer;
+  socklen_t size = sizeof peer;
+  if (raw_call(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, pointer(&peer), pointer(&size)) != 0) return -1;
+  return peer.uid == start.uid ? static_cast<int>(socket) : -1;
+}
+
+// Words and variables lie one behind the other, as long as nobody has moved them.
+bool send_all(int socket, const Start& start, Held& held) {
+  const char* const first = start.argv[1];
+  const char* next = first;
+  wire::Handover head;
+  head.magic = wire::kHandoverMagic;
+  head.words = static_cast<uint32_t>(start.words - 1);
+  head.variables = 0;
+  for (const char* const* at = start.argv + 1; *at != nullptr; ++at) {
+    if (*at != next) return false;
+    next += length(next) + 1;
+  }
+  for (const char* const* at = start.environment; *at != nullptr; ++at, ++head.variables) {
+    if (*at != next) return false;
+    next += length(next) + 1;
+  }
+  const auto size = static_cast<size_t>(next - first);
+  if (size + sizeof head > wire::kMostHandover) return false;
+  const long here = held.keep(raw_call(SYS_openat, AT_FDCWD, pointer("."), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (here < 0) return false;
+  union {
+    cmsghdr head;
+    char room[CMSG_SPACE(sizeof(int) * wire::kHandoverFds)];
+  } control;
+  control.head.cmsg_len = CMSG_LEN(sizeof(int) * wire::kHandoverFds);
+  control.head.cmsg_level = SOL_SOCKET;
+  control.head.cmsg_type = SCM_RIGHTS;
+  const int fds[wire::kHandoverFds] = {0, 1, 2, static_cast<int>(here)};
+  for (int i = 0; i < wire::kHandoverFds; ++i) reinterpret_cast<int*>(CMSG_DATA(&control.head))[i] = fds[i];
+  iovec parts[2];
+  parts[0] = {&head, sizeof head};
+  parts[1] = {const_cast<char*>(first), size};
+  msghdr message;
+  message.msg_name = nullptr;
+  message.msg_namelen = 0;
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  message.msg_control = &control;
+  message.msg_controllen = sizeof control;
+  message.msg_flags = 0;
+  return raw_call(SYS_sendmsg, socket, pointer(&message), MSG_NOSIGNAL) == static_cast<long>(size + sizeof head);
+}
+
+// The kernel's set of signals, and its action, which are not the C library's.
+using Set = uint64_t;
+constexpr Set bit(int number) { return Set{1} << (number - 1); }
+
+Set signals_that_end() {
+  struct Action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)();
+    Set mask;
+  };
+  Set out = 0;
+  static constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
+  for (const int number : kEnding) {
+    Action now;
+    // A blocked signal is queued even while it is ignored, so it must not be in the set at all.
+    if (raw_call(SYS_rt_sigaction, number, 0, pointer(&now), sizeof(Set)) == 0 && now.handler == SIG_IGN) continue;
+    out |= bit(number);
+  }
+  return out;
+}
+
+// Until the run is over, or the attendant has not taken it.
+void follow(int socket, int signals) {
+  bool taken = false;
+  int asked = 0;
+  for (;;) {
+    pollfd both[2] = {{socket, POLLIN, 0}, {signals, POLLIN, 0}};
+    const long ready = raw_call(SYS_ppoll, pointer(both), 2, 0, 0);
+    if (ready < 0) continue;
+    if ((both[1].revents & POLLIN) != 0) {
+      struct Came {
+        uint32_t number;
+        char rest[124];
+      } came;
+      if (raw_call(SYS_read, signals, pointer(&came), sizeof came) == sizeof came) {
+        wire::HandoverSignal word;
+        word.number = static_cast<int32_t>(came.number);
+        const long sent = raw_call(SYS_sendto, socket, pointer(&word), sizeof word, MSG_NOSIGNAL, 0);
+        // Who asks again and again is not kept waiting by an attendant that hangs: our end of the socket ends the run.
+        if (++asked > kEndAtOnce || sent < 0) leave(128 + word.number);
+      }
+    }
+    if (both[0].revents == 0) continue;
+    wire::HandoverAnswer answer;
+    const long got = raw_call(SYS_recvfrom, socket, pointer(&answer), sizeof answer, 0, 0);
+    if (got == sizeof answer && answer.what == wire::AnswerOf::kTaken) {
+      taken = true;
+    } else if (got == sizeof answer && answer.what == wire::AnswerOf::kExit) {
+      leave(answer.code);
+    } else if (got >= 0 || (both[0].revents & (POLLHUP | POLLERR)) != 0) {
+      if (!taken) return;
+      say("cloche: the attendant ended before the run did, and with it the cell: "
+          "'cloche keeper status' tells whether another one is there\n");
+      leave(kFailed);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" void cloche_hand_over(const long* stack) {
+  const Start start = read_start(stack);
+  if (!may_be_taken(start)) return;
+  Held held;
+  const int socket = connect_to_attendant(start, held);
+  if (socket >= 0) {
+    const Set set = signals_that_end();
+    Set before = 0;
+    raw_call(SYS_rt_sigprocmask, SIG_BLOCK, pointer(&set), pointer(&before), sizeof set);
+    const long signals = held.keep(raw_call(SYS_signalfd4, -1, pointer(&set), sizeof set, O_CLOEXEC | O_NONBLOCK));
+    if (signals >= 0 && send_all(socket, start, held)) follow(socket, static_cast<int>(signals));
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, pointer(&before), 0, sizeof before);
+  }
+  held.close();
+}
+
+}  // namespace cloche::door

@@ -1,0 +1,79 @@
+#include "engine/resident.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "policy/env_names.h"
+#include "tiers/tiers.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::size_t kAtHand = 1;  // one run at a time; the keeper has more
+constexpr std::size_t kMostPlans = 8;
+
+// Of a request what a plan depends on.
+Request essence(const Policy& policy, const Request& request) {
+  Request out = request;
+  out.id = "plan";
+  if (!out.script && !out.argv.empty()) out.argv.resize(1);
+  out.env = select_env(policy.env, request.env);
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd keeper) {
+  std::unique_ptr<ResidentEngine> out(new ResidentEngine);
+  out->keeper_ = std::make_shared<keeper::Client>(std::move(keeper));
+  out->keeper_->keep_at_hand(kAtHand);
+  CLOCHE_TRY_ASSIGN(out->supervisor_, Supervisor::make(std::move(host), starter_with(out->keeper_, false)));
+  CLOCHE_TRY_ASSIGN(out->orders_, out->poller().watch(out->keeper_->descriptor(), EPOLLIN, [self = out.get()](auto) {
+    self->keeper_->receive_orders();
+    if (!self->keeper_->connected()) self->orders_.reset();
+  }));
+  return out;
+}
+
+std::shared_ptr<const Plan> ResidentEngine::plan_for(const Policy& policy, const Request& request) {
+  Request wanted = essence(policy, request);
+  const auto known = std::ranges::find_if(
+      known_, [&](const Known& one) { return one.policy == policy && one.request == wanted; });
+  if (known != known_.end()) {
+    known_.splice(known_.begin(), known_, known);
+    return known->plan;
+  }
+  if (policy.needs_gateway() || !policy.workspace.path.empty() || policy.tier == Tier::kProcess) return nullptr;
+  auto made = make_plan(policy, request, host());
+  if (!made || !keeper::can_serve(*made, host()) || made->tty || made->keeps_scratch) return nullptr;
+  auto plan = std::make_shared<const Plan>(std::move(*made));
+  if (request.script) return plan;
+  known_.push_front({policy, std::move(wanted), plan});
+  if (known_.size() > kMostPlans) known_.pop_back();
+  return plan;
+}
+
+Report ResidentEngine::run(const std::shared_ptr<const Plan>& plan, const Request& request, RunWiring wiring) {
+  wiring.repeats = !request.script;
+  if (!request.script) wiring.argv = request.argv;
+  Report out;
+  bool done = false;
+  supervisor_->add(plan, std::move(wiring), request.id, [&](Report report) {
+    out = std::move(report);
+    done = true;
+  });
+  while (!done) {
+    // Who cannot wait can end no run, either: the kernel does, with us, since the cell listens to our end of its socket.
+    if (!supervisor_->step(Clock::time_point::max())) std::abort();
+  }
+  return out;
+}
+
+Status ResidentEngine::wait(Clock::time_point until) {
+  return supervisor_->step(std::min(until, keeper_->tidy(Clock::now())));
+}
+
+}  // namespace cloche

@@ -1,0 +1,52 @@
+// An engine that stays: it does one run after the other in the cells of a keeper, some of which it has at hand, and
+// remembers its plans. For whoever serves many callers, one at a time (the command line's attendant).
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "plan/host_facts.h"
+#include "plan/plan.h"
+#include "plan/request.h"
+#include "policy/policy.h"
+
+namespace cloche {
+
+class ResidentEngine {
+ public:
+  // `keeper`: a socket to one that knows us already.
+  static Result<std::unique_ptr<ResidentEngine>> make(HostFacts host, Fd keeper);
+
+  Poller& poller() { return supervisor_->poller(); }
+  const HostFacts& host() const { return supervisor_->host(); }
+  // Without its keeper it is of no use: whoever waits for runs ends then.
+  bool has_keeper() const { return keeper_->connected(); }
+
+  // Null: not one for the keeper's cells, or refused. Whoever does the run some other way will hear why.
+  std::shared_ptr<const Plan> plan_for(const Policy& policy, const Request& request);
+  // Of a plan that was made for this request.
+  Report run(const std::shared_ptr<const Plan>& plan, const Request& request, RunWiring wiring);
+
+  // Between runs: orders what was used up.
+  void top_up() { keeper_->top_up(); }
+  // Waits for events at most until then. Puts away what lay unused.
+  Status wait(Clock::time_point until);
+
+ private:
+  // What a plan was made from; how often one program runs with other arguments does not matter.
+  struct Known {
+    Policy policy;
+    Request request;
+    std::shared_ptr<const Plan> plan;
+  };
+
+  std::shared_ptr<keeper::Client> keeper_;
+  std::unique_ptr<Supervisor> supervisor_;
+  Poller::Watch orders_;
+  std::list<Known> known_;
+};
+
+}  // namespace cloche
