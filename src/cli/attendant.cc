@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,11 +42,13 @@ class Caller {
   explicit Caller(Fd socket) : socket_(std::move(socket)) {}
 
   int descriptor() const { return socket_.get(); }
-  // Its words, if it may be served.
-  std::optional<Stance> receive(const Standing& ours) const;
-  bool tell(wire::AnswerOf what, int code) const {
-    const wire::HandoverAnswer answer{what, code};
-    return sys::send_bytes(socket_.get(), &answer, sizeof answer, {}).has_value();
+  // Its words, if it may be served. `room`: for its message.
+  std::optional<Stance> receive(const Standing& ours, std::string& room);
+  // From here on its run is ours.
+  bool take() const { return ::eventfd_write(taken_.get(), 1) == 0; }
+  void tell(int code) const {
+    const wire::HandoverAnswer answer{code};
+    (void)sys::send_bytes(socket_.get(), &answer, sizeof answer, {});  // or it is gone
   }
   // Whether it asks for the end of its run, or has gone itself.
   enum class Word : std::uint8_t { kNothing, kEnd, kGone };
@@ -53,17 +56,20 @@ class Caller {
 
  private:
   Fd socket_;
+  Fd taken_;
 };
 
-std::optional<Stance> Caller::receive(const Standing& ours) const {
+std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
   pollfd readable{socket_.get(), POLLIN, 0};
   if (::poll(&readable, 1, kPatienceMs) <= 0) return std::nullopt;
   Stance out;
-  std::string message(wire::kMostHandover, '\0');
-  auto received = sys::receive_bytes(socket_.get(), message.data(), message.size());
+  auto received = sys::receive_bytes(socket_.get(), room.data(), room.size());
+  constexpr std::size_t kRest = wire::kHandoverFds - 2;
   wire::Handover head;
-  if (!received || !*received || (*received)->size < sizeof head || (*received)->rest.size() != 2) return std::nullopt;
-  std::memcpy(&head, message.data(), sizeof head);
+  if (!received || !*received || (*received)->size < sizeof head || (*received)->rest.size() != kRest) {
+    return std::nullopt;
+  }
+  std::memcpy(&head, room.data(), sizeof head);
   if (head.magic != wire::kHandoverMagic) return std::nullopt;
   // Who speaks must be who connected, since that is the one that is looked at; and it is looked at now that it has asked.
   ucred peer{};
@@ -75,14 +81,15 @@ std::optional<Stance> Caller::receive(const Standing& ours) const {
   const std::size_t first = theirs->umask.find_first_not_of(" \t");
   if (first == std::string::npos) return std::nullopt;
   std::from_chars(theirs->umask.data() + first, theirs->umask.data() + theirs->umask.size(), out.umask, 8);
-  message.resize((*received)->size);
-  out.strings = message.substr(sizeof head);
+  out.strings.assign(room, sizeof head, (*received)->size - sizeof head);
+  ::explicit_bzero(room.data(), (*received)->size);
   out.words = head.words;
   out.variables = head.variables;
   out.streams[0] = std::move((*received)->fd);
   out.streams[1] = std::move((*received)->second);
   out.streams[2] = std::move((*received)->rest[0]);
   out.directory = std::move((*received)->rest[1]);
+  taken_ = std::move((*received)->rest[2]);
   return out;
 }
 
@@ -115,7 +122,7 @@ class AttendedPlace : public RunPlace {
   }
   bool takes(const Policy& policy, const Request& request) override {
     plan_ = engine_.plan_for(policy, request);
-    return plan_ && caller_.tell(wire::AnswerOf::kTaken, 0);
+    return plan_ && caller_.take();
   }
   Report run(const Policy& /*policy*/, const Request& request, RunWiring wiring, const Keep& /*keep*/) override {
     return engine_.run(plan_, request, std::move(wiring));
@@ -197,6 +204,7 @@ class Attendant {
       busy_ = true;
       attend_to(Caller(std::move(next_)));
       busy_ = false;
+      engine_->release();
       order_at_ = Clock::now() + kFarewell;
     }
     return {};
@@ -209,8 +217,8 @@ class Attendant {
     if (!busy_ && caller.valid()) next_ = std::move(caller);
   }
 
-  void attend_to(const Caller& caller) {
-    auto stance = caller.receive(standing_);
+  void attend_to(Caller caller) {
+    auto stance = caller.receive(standing_, room_);
     if (!stance) return;
     auto borrowed = BorrowedStance::take(std::move(*stance));
     if (!borrowed || !chooses_our_host()) return;
@@ -218,12 +226,13 @@ class Attendant {
     if (!args || !is_plain(*args)) return;
     AttendedPlace place(*engine_, caller);
     const auto code = run_at(place, *args);
-    if (code) caller.tell(wire::AnswerOf::kExit, *code);
+    if (code) caller.tell(*code);
   }
 
   std::unique_ptr<ResidentEngine> engine_;
   Listener listener_;
   Standing standing_;
+  std::string room_ = std::string(wire::kMostHandover, '\0');
   Fd next_;
   bool busy_ = false;
   Clock::time_point order_at_ = Clock::time_point::max();

@@ -92,7 +92,7 @@ bool may_be_taken(const Start& start) {
 
 // Descriptors of our own, closed where the program goes on by itself.
 struct Held {
-  int fds[4] = {-1, -1, -1, -1};
+  int fds[5] = {-1, -1, -1, -1, -1};
   int count = 0;
 
   long keep(long fd) {
@@ -135,7 +135,7 @@ int connect_to_attendant(const Start& start, Held& held) {
 }
 
 // Words and variables lie one behind the other, as long as nobody has moved them.
-bool send_all(int socket, const Start& start, Held& held) {
+bool send_all(int socket, int taken, const Start& start, Held& held) {
   const char* const first = start.argv[1];
   const char* next = first;
   wire::Handover head;
@@ -161,7 +161,7 @@ bool send_all(int socket, const Start& start, Held& held) {
   control.head.cmsg_len = CMSG_LEN(sizeof(int) * wire::kHandoverFds);
   control.head.cmsg_level = SOL_SOCKET;
   control.head.cmsg_type = SCM_RIGHTS;
-  const int fds[wire::kHandoverFds] = {0, 1, 2, static_cast<int>(here)};
+  const int fds[wire::kHandoverFds] = {0, 1, 2, static_cast<int>(here), taken};
   for (int i = 0; i < wire::kHandoverFds; ++i) reinterpret_cast<int*>(CMSG_DATA(&control.head))[i] = fds[i];
   iovec parts[2];
   parts[0] = {&head, sizeof head};
@@ -199,40 +199,40 @@ Set signals_that_end() {
   return out;
 }
 
-// Until the run is over, or the attendant has not taken it.
-void follow(int socket, int signals) {
-  bool taken = false;
+bool was_taken(int taken) {
+  uint64_t count;
+  return raw_call(SYS_read, taken, pointer(&count), sizeof count) == sizeof count;
+}
+
+// Who asks again and again is not kept waiting by an attendant that hangs: our end of the socket ends the run, too.
+void pass_on(int signals, int socket, int& asked) {
+  struct Came {
+    uint32_t number;
+    char rest[124];
+  } came;
+  if (raw_call(SYS_read, signals, pointer(&came), sizeof came) != sizeof came) return;
+  wire::HandoverSignal word;
+  word.number = static_cast<int32_t>(came.number);
+  const long sent = raw_call(SYS_sendto, socket, pointer(&word), sizeof word, MSG_NOSIGNAL, 0);
+  if (++asked > kEndAtOnce || sent < 0) leave(128 + word.number);
+}
+
+// Until the run is over, or the attendant has hung up without having taken it.
+void follow(int socket, int signals, int taken) {
   int asked = 0;
   for (;;) {
     pollfd both[2] = {{socket, POLLIN, 0}, {signals, POLLIN, 0}};
-    const long ready = raw_call(SYS_ppoll, pointer(both), 2, 0, 0);
-    if (ready < 0) continue;
-    if ((both[1].revents & POLLIN) != 0) {
-      struct Came {
-        uint32_t number;
-        char rest[124];
-      } came;
-      if (raw_call(SYS_read, signals, pointer(&came), sizeof came) == sizeof came) {
-        wire::HandoverSignal word;
-        word.number = static_cast<int32_t>(came.number);
-        const long sent = raw_call(SYS_sendto, socket, pointer(&word), sizeof word, MSG_NOSIGNAL, 0);
-        // Who asks again and again is not kept waiting by an attendant that hangs: our end of the socket ends the run.
-        if (++asked > kEndAtOnce || sent < 0) leave(128 + word.number);
-      }
-    }
+    if (raw_call(SYS_ppoll, pointer(both), 2, 0, 0) < 0) continue;
+    if ((both[1].revents & POLLIN) != 0) pass_on(signals, socket, asked);
     if (both[0].revents == 0) continue;
     wire::HandoverAnswer answer;
     const long got = raw_call(SYS_recvfrom, socket, pointer(&answer), sizeof answer, 0, 0);
-    if (got == sizeof answer && answer.what == wire::AnswerOf::kTaken) {
-      taken = true;
-    } else if (got == sizeof answer && answer.what == wire::AnswerOf::kExit) {
-      leave(answer.code);
-    } else if (got >= 0 || (both[0].revents & (POLLHUP | POLLERR)) != 0) {
-      if (!taken) return;
-      say("cloche: the attendant ended before the run did, and with it the cell: "
-          "'cloche keeper status' tells whether another one is there\n");
-      leave(kFailed);
-    }
+    if (got == sizeof answer) leave(answer.code);
+    if (got < 0 && (both[0].revents & (POLLHUP | POLLERR)) == 0) continue;
+    if (!was_taken(taken)) return;
+    say("cloche: the attendant ended before the run did, and with it the cell: "
+        "'cloche keeper status' tells whether another one is there\n");
+    leave(kFailed);
   }
 }
 
@@ -248,7 +248,10 @@ extern "C" void cloche_hand_over(const long* stack) {
     Set before = 0;
     raw_call(SYS_rt_sigprocmask, SIG_BLOCK, pointer(&set), pointer(&before), sizeof set);
     const long signals = held.keep(raw_call(SYS_signalfd4, -1, pointer(&set), sizeof set, O_CLOEXEC | O_NONBLOCK));
-    if (signals >= 0 && send_all(socket, start, held)) follow(socket, static_cast<int>(signals));
+    const long taken = held.keep(raw_call(SYS_eventfd2, 0, O_CLOEXEC | O_NONBLOCK));
+    if (signals >= 0 && taken >= 0 && send_all(socket, static_cast<int>(taken), start, held)) {
+      follow(socket, static_cast<int>(signals), static_cast<int>(taken));
+    }
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, pointer(&before), 0, sizeof before);
   }
   held.close();

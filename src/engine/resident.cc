@@ -31,6 +31,7 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd 
   out->keeper_ = std::make_shared<keeper::Client>(std::move(keeper));
   out->keeper_->keep_at_hand(kAtHand);
   CLOCHE_TRY_ASSIGN(out->supervisor_, Supervisor::make(std::move(host), starter_with(out->keeper_, false)));
+  out->supervisor_->hold_ended();
   CLOCHE_TRY_ASSIGN(out->orders_, out->poller().watch(out->keeper_->descriptor(), EPOLLIN, [self = out.get()](auto) {
     self->keeper_->receive_orders();
     if (!self->keeper_->connected()) self->orders_.reset();

@@ -30,6 +30,8 @@ class ResidentEngine {
   // Of a plan that was made for this request.
   Report run(const std::shared_ptr<const Plan>& plan, const Request& request, RunWiring wiring);
 
+  // When the report has been passed on: lets the cell go.
+  void release() { supervisor_->release(); }
   // Between runs: orders what was used up.
   void top_up() { keeper_->top_up(); }
   // Waits for events at most until then. Puts away what lay unused.

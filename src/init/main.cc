@@ -31,15 +31,6 @@ wire::Phase phase_of(wire::StepKind kind) {
   return kind < StepKind::kFilter ? wire::kLandlocking : wire::kFiltering;
 }
 
-// To whoever runs the guest: in a cell that waits for a run that is not known before kGo.
-void hand_over_notifier(const Cell& cell, int32_t index) {
-  if (cell.notifier < 0) return;
-  wire::Message watched;
-  memset(&watched, 0, sizeof watched);
-  watched.kind = wire::MessageKind::kWatched;
-  if (int error = send_message(watched, cell.notifier); error != 0) fail_step(index, error);
-}
-
 // The second spec: what to exec, and with which descriptors. The walls stand; this code has a guest's rights.
 void exec_guest(Cell& cell, int32_t index) {
   wire::Message message;
@@ -47,7 +38,6 @@ void exec_guest(Cell& cell, int32_t index) {
   uint32_t count = 0;
   if (int error = receive_message(message, fds, 4, count); error != 0) fail_step(index, error);
   if (message.kind != wire::MessageKind::kGo) _exit(125);
-  if (cell.spec.header().leased != 0) hand_over_notifier(cell, index);
   Spec spec;
   if (count < 1) fail_step(index, EPROTO);
   if (int error = Spec::map(fds[0], spec); error != 0) fail_step(index, error);
@@ -146,8 +136,7 @@ int become_guest(void* argument) {
     cell.watch.enter(wire::kWaiting);
     memcpy(message.took, cell.watch.took, sizeof message.took);
     message.stamp = cell.watch.since;
-    tell(message, -1);
-    if (header.leased == 0) hand_over_notifier(cell, static_cast<int32_t>(i));
+    if (int error = send_message(message, cell.notifier); error != 0) fail_step(static_cast<int32_t>(i), error);
     exec_guest(cell, static_cast<int32_t>(i));
   }
   fail_step(wire::kReadingSpec, EPROTO);

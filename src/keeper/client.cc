@@ -142,6 +142,7 @@ Result<std::optional<Client::Reply>> Client::receive() {
   reply.payload.assign(buffer + sizeof reply.head, (*received)->size - sizeof reply.head);
   reply.control = std::move((*received)->fd);
   reply.pidfd = std::move((*received)->second);
+  if (!(*received)->rest.empty()) reply.notifier = std::move((*received)->rest.front());
   return reply;
 }
 
@@ -177,7 +178,7 @@ Result<Cell> Client::take_over(Reply reply) {
   cell.cgroup = CgroupLeaf::borrow(cgroups_, handover->groups);
   cell.lease = std::make_unique<KeeperLease>(socket_, reply.head.serial, std::move(handover->groups));
   if (reply.head.kind == AnswerKind::kBlank) return cell;
-  cell.parked = Parked{reply.head.guest, reply.head.probe};
+  cell.parked = Parked{reply.head.guest, reply.head.probe, std::move(reply.notifier)};
   if (handover->seen) {
     CLOCHE_TRY_ASSIGN(Inspection seen, inspect(cell, reply.head.probe, *handover->seen));
     cell.parked->seen = std::make_shared<const Inspection>(std::move(seen));

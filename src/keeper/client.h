@@ -47,6 +47,7 @@ class Client {
     std::string payload;
     Fd control;
     Fd pidfd;
+    Fd notifier;
   };
   Result<Reply> exchange(const Ask& ask, std::string_view payload);
   // One answer; nothing if there is none yet.

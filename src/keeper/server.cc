@@ -224,7 +224,9 @@ void Server::answer_take(Client& client, std::string_view wish) {
 
 void Server::hand_out(Client& client, const Loan& loan, bool at_once) {
   client.borrowed.emplace(loan.answer.serial, at_once);
-  if (!send(client.socket, loan.answer, loan.payload, {loan.control.get(), loan.pidfd})) client.gone = true;
+  std::vector<int> fds{loan.control.get(), loan.pidfd};
+  if (loan.notifier.valid()) fds.push_back(loan.notifier.get());
+  if (!send(client.socket, loan.answer, loan.payload, fds)) client.gone = true;
 }
 
 // After an upgrade the cells that stand ready, and this keeper, are yesterday's.

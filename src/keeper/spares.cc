@@ -163,6 +163,7 @@ void Spares::on_control(std::uint64_t serial) {
     spare->guest = (*received)->sender;
     read_back(*spare);
     spare->probe = message.probe;
+    spare->notifier = std::move((*received)->fd);
     spare->state = State::kParked;
     spare->kind->failures = 0;
     // Not only when it is lent, for which somebody waits: with its spec read it ends by itself when the socket closes.
@@ -249,6 +250,7 @@ Loan Spares::lend(Spare& spare) {
   spare.control_watch.reset();
   loan.control = std::move(spare.process.control);
   loan.pidfd = spare.process.pidfd.get();
+  loan.notifier = std::move(spare.notifier);
   spare.state = State::kLent;
   spare.kind = nullptr;
   if (!parked) janitor_.lend(spare.leaf.paths());

@@ -31,6 +31,7 @@ struct Loan {
   std::string payload;
   Fd control;  // the keeper's copy goes with it
   int pidfd = -1;
+  Fd notifier;  // of a parked one whose filter tells
 };
 
 struct Counts {
@@ -87,6 +88,7 @@ class Spares {
     std::uint64_t identities = 0;  // of the kind's sources, when they were mounted
     pid_t guest = 0;
     std::uint32_t probe = 0;
+    Fd notifier;
     std::optional<Transcript> seen;
     bool ended = false;
     bool returned = false;

@@ -63,6 +63,7 @@ struct Inspection;  // supervise/read_back.h
 struct Parked {
   pid_t guest = 0;
   std::uint32_t probe = 0;
+  Fd notifier = {};  // what its filter tells is read from here
   // If it was looked at then: what was seen, and the receipt that this is for one plan.
   std::shared_ptr<const Inspection> seen = nullptr;
   std::shared_ptr<const Plan> plan = nullptr;

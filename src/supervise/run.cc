@@ -107,6 +107,7 @@ void Run::begin(Result<Cell> cell, Clock::time_point asked) {
   }
   if (cell_.process.leased) timeline_.until("take", Clock::now());
   if (cell_.parked && state_ == State::kPreparing) {
+    on_watched(std::move(cell_.parked->notifier));
     on_ready(cell_.parked->guest, cell_.parked->probe);
   } else {
     use_the_wait();
@@ -205,6 +206,7 @@ void Run::on_control() {
       case wire::MessageKind::kReady:
         if (cell_.process.leased) message.took[wire::kWaiting] = 0;  // it waited for a run, not in one
         timeline_.add_phases(message.took, message.stamp);
+        on_watched(std::move((*received)->fd));
         on_ready((*received)->sender, message.probe);
         break;
       case wire::MessageKind::kFailed:
@@ -230,9 +232,6 @@ void Run::on_control() {
         if (state_ != State::kPreparing || scratch_.valid()) break;
         scratch_ = std::move((*received)->fd);
         copied_at_ = message.amount;
-        break;
-      case wire::MessageKind::kWatched:
-        on_watched(std::move((*received)->fd));
         break;
       case wire::MessageKind::kListener:
         on_listener(message, std::move((*received)->fd));

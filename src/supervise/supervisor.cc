@@ -62,12 +62,13 @@ void Supervisor::kill_all() {
   }
 }
 
+void Supervisor::release() {
+  for (const std::string& id : done_) runs_.erase(id);
+  done_.clear();
+}
+
 Status Supervisor::step(Clock::time_point until) {
-  auto remove_done = [this] {
-    for (const std::string& id : done_) runs_.erase(id);
-    done_.clear();
-  };
-  remove_done();
+  release();
   auto deadline = until;
   for (const auto& [id, run] : runs_) deadline = std::min(deadline, run->next_deadline());
   CLOCHE_TRY(poller_->wait(deadline));
@@ -75,7 +76,7 @@ Status Supervisor::step(Clock::time_point until) {
   for (const auto& [id, run] : runs_) {
     if (run->next_deadline() <= now) run->on_time(now);
   }
-  remove_done();
+  if (!holds_ended_) release();
   return {};
 }
 

@@ -37,6 +37,10 @@ class Supervisor {
   Janitor* tree_janitor() { return janitor_->home() == Janitor::Home::kProgram ? janitor_.get() : nullptr; }
   // Ahead of the plan: a first process for the next run, taken if it fits, ended if nobody takes it.
   void use_early(Spawned process) { early_ = std::move(process); }
+  // From now on what is left of runs that have ended goes with release(), not before step() returns: for whoever has to
+  // pass a report on first.
+  void hold_ended() { holds_ended_ = true; }
+  void release();
   // Ends every run at once; their reports come from step().
   void kill_all();
 
@@ -50,6 +54,7 @@ class Supervisor {
   Spawned early_;
   std::map<std::string, std::unique_ptr<Run>> runs_;
   std::vector<std::string> done_;
+  bool holds_ended_ = false;
 };
 
 // An id that names a run, its cgroup and its work directory: 12 characters of randomness.

@@ -11,7 +11,7 @@
 namespace cloche::sys {
 namespace {
 constexpr std::size_t kMaxPassed = 64;
-constexpr std::size_t kMaxTaken = 4;
+constexpr std::size_t kMaxTaken = 5;
 }
 
 Result<SocketPair> make_channel() {
@@ -80,7 +80,7 @@ Result<std::optional<Received>> receive_bytes(int socket, void* bytes, std::size
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item != nullptr; item = CMSG_NXTHDR(&header, item)) {
     if (item->cmsg_level != SOL_SOCKET) continue;
     if (item->cmsg_type == SCM_RIGHTS) {
-      // Where no credentials come along there is room for more than four; whatever was sent, nothing stays open.
+      // Where no credentials come along there is room for more than five; whatever was sent, nothing stays open.
       const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
       for (std::size_t i = 0; i < count; ++i) {
         int fd = -1;

@@ -24,7 +24,7 @@ Status send_bytes(int socket, const void* bytes, std::size_t size, const std::ve
 struct Received {
   std::size_t size = 0;  // 0: the other end is closed
   pid_t sender = 0;      // in our pid namespace, by the kernel's word
-  Fd fd;                 // at most four descriptors
+  Fd fd;                 // at most five descriptors
   Fd second;
   std::vector<Fd> rest;
 };

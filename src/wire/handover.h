@@ -10,24 +10,20 @@ namespace cloche::wire {
 inline constexpr const char* kAttendantSocket = "attendant";
 inline constexpr uint64_t kHandoverMagic = 0xc10c'e000'0000'0001;
 
-// The first message of a front, followed by its words and its variables as the kernel laid them out: each with its NUL, the
-// variables behind the words. With it come stdin, stdout, stderr and the working directory.
+// The message of a front, followed by its words and its variables as the kernel laid them out: each with its NUL, the
+// variables behind the words. With it come stdin, stdout, stderr, the working directory, and an eventfd. The attendant adds to
+// that when the run is its own from then on, which wakes nobody. Who hangs up before has done nothing.
 struct Handover {
   uint64_t magic = kHandoverMagic;
   uint32_t words = 0;      // without the program's name
   uint32_t variables = 0;
 };
-inline constexpr int kHandoverFds = 4;
+inline constexpr int kHandoverFds = 5;
 inline constexpr size_t kMostHandover = 192 * 1024;  // what a socket takes by default; who has more runs by itself
 
-// What an attendant answers. Hanging up before kTaken: do it yourself.
-enum class AnswerOf : uint32_t {
-  kTaken = 1,  // from here on the run is the attendant's
-  kExit = 2,
-};
+// What an attendant answers, when the run is over.
 struct HandoverAnswer {
-  AnswerOf what{};
-  int32_t code = 0;  // with kExit
+  int32_t code = 0;
 };
 
 // What a front says later: a signal came that asks for the end.

@@ -71,7 +71,7 @@ enum class StepKind : uint16_t {
   kLandlock,      // x: handled fs, y: handled net, z: scoped; rules follow
   kLandlockRule,  // a: path, x: allowed access, y: 1 if a missing path is no error, z: 1 if links are refused
   kLandlockRestrict,
-  kFilter,  // data: struct sock_filter[]; y: 1 if it notifies: whoever gets what it tells is sent with kWatched
+  kFilter,  // data: struct sock_filter[]; y: 1 if it notifies: what it tells goes with kReady
   kExec,    // the guest-to-be says it is ready and waits for kGo, whose spec has a: file, b: cwd, argv and env
 };
 
@@ -125,7 +125,7 @@ enum class MessageKind : uint32_t {
   kGo,         // engine → guest-to-be, with descriptors: exec memfd, stdio
   kTerminate,  // engine → init: number is the signal for the whole tree
   kBuilt,      // init → engine: mounts and namespaces are final
-  kReady,      // guest-to-be → engine, credentials attached
+  kReady,      // guest-to-be → engine, credentials attached, with what the filter notifies, if it does
   kTty,        // init → engine, with the pty's master
   kFailed,     // → engine: step index (of the spec) and errno
   kStarted,    // init → engine: the exec happened; only of a guest that lives on, kExited tells it too
@@ -133,7 +133,6 @@ enum class MessageKind : uint32_t {
   kScratchIs,  // init → engine, with the scratch, whose files the engine reads when the guest is gone
   kCopying,    // init → engine: a copy goes on; `amount` bytes so far
   kListener,   // init → engine, with a socket; number: egress::ListenerKind, amount: port, or index of the socket
-  kWatched,    // guest-to-be → engine, after kReady or, in a leased cell, after kGo: with what the filter notifies
 };
 
 // What can fail before the first step or beside them.
