@@ -2,20 +2,21 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <string.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "cli/borrowed_stance.h"
 #include "cli/console.h"
@@ -34,6 +35,7 @@ namespace {
 using keeper::Standing;
 
 constexpr int kPatienceMs = 100;                   // with a command that has connected and says nothing
+constexpr unsigned kPatienceSeconds = 2;           // with what has to be read for a run
 constexpr std::chrono::milliseconds kFarewell{1};  // a command's own end takes a part of that
 
 // A command that has connected.
@@ -44,8 +46,11 @@ class Caller {
   int descriptor() const { return socket_.get(); }
   // Its words, if it may be served. `room`: for its message.
   std::optional<Stance> receive(const Standing& ours, std::string& room);
-  // From here on its run is ours.
-  bool take() const { return ::eventfd_write(taken_.get(), 1) == 0; }
+  // From here on its run is ours; unless it has taken it back.
+  bool take() const {
+    std::uint64_t token = 0;
+    return ::read(token_.get(), &token, sizeof token) == sizeof token;
+  }
   void tell(int code) const {
     const wire::HandoverAnswer answer{code};
     (void)sys::send_bytes(socket_.get(), &answer, sizeof answer, {});  // or it is gone
@@ -56,7 +61,7 @@ class Caller {
 
  private:
   Fd socket_;
-  Fd taken_;
+  Fd token_;
 };
 
 std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
@@ -89,7 +94,7 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
   out.streams[1] = std::move((*received)->second);
   out.streams[2] = std::move((*received)->rest[0]);
   out.directory = std::move((*received)->rest[1]);
-  taken_ = std::move((*received)->rest[2]);
+  token_ = std::move((*received)->rest[2]);
   return out;
 }
 
@@ -115,13 +120,14 @@ class AttendedPlace : public RunPlace {
   AttendedPlace(ResidentEngine& engine, const Caller& caller) : engine_(engine), caller_(caller) {}
 
   Result<int> begin(const RunArgs& /*args*/) override {
-    cancel_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+    cancel_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (!cancel_.valid()) return fail_errno(errno, "attendant", "no descriptor left");
     CLOCHE_TRY_ASSIGN(watch_, engine_.poller().watch(caller_.descriptor(), EPOLLIN, [this](auto) { on_word(); }));
     return cancel_.get();
   }
   bool takes(const Policy& policy, const Request& request) override {
     plan_ = engine_.plan_for(policy, request);
+    ::alarm(0);
     return plan_ && caller_.take();
   }
   Report run(const Policy& /*policy*/, const Request& request, RunWiring wiring, const Keep& /*keep*/) override {
@@ -133,9 +139,14 @@ class AttendedPlace : public RunPlace {
   void on_word() {
     const Caller::Word word = caller_.listen();
     if (word == Caller::Word::kNothing) return;
-    // As often as it is asked for; of a caller that is gone all at once, as if the engine itself had been killed.
-    ::eventfd_write(cancel_.get(), word == Caller::Word::kGone ? 2 : 1);
-    if (word == Caller::Word::kGone) watch_.reset();
+    // Once for each time that it is asked for. A caller that is gone asks until there is no run any more: for its end,
+    // for its end at once, and that nobody waits for what its output is connected to.
+    constexpr long kAtOnce = 1;
+    constexpr long kAgain = 1'000'000;
+    const bool gone = word == Caller::Word::kGone;
+    const itimerspec when{{0, gone ? kAgain : 0}, {0, kAtOnce}};
+    ::timerfd_settime(cancel_.get(), 0, &when, nullptr);
+    if (gone) watch_.reset();
   }
 
   ResidentEngine& engine_;
@@ -145,45 +156,51 @@ class AttendedPlace : public RunPlace {
   std::shared_ptr<const Plan> plan_;
 };
 
-// Variables that choose another init or another place for groups than ours hold for a command's own run only.
-bool chooses_our_host() {
-  static const auto value = [](const char* name) {
-    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-    return std::string(text != nullptr ? text : "");
-  };
-  static const std::string kInit = value("CLOCHE_INIT");
-  static const std::string kCgroup = value("CLOCHE_CGROUP");
-  return value("CLOCHE_INIT") == kInit && value("CLOCHE_CGROUP") == kCgroup;
+// Variables that choose another init, or another place for groups, than ours hold for a command's own run only.
+bool operator==(const ProbeOptions& a, const ProbeOptions& b) {
+  return a.init_override == b.init_override && a.cgroup_name == b.cgroup_name;
 }
 
-// The socket's name goes with whoever listens, unless it is somebody else's by now.
+// Listens only while there is time for a caller: what a command hands over lies in the socket until somebody takes it, and
+// whoever reads the command's output would wait for as long, although the command has turned to its work itself.
 class Listener {
  public:
-  static Result<Listener> open(const std::string& path) {
-    Listener out;
-    CLOCHE_TRY_ASSIGN(out.directory_, keeper::open_directory(path, false));
-    CLOCHE_TRY_ASSIGN(out.socket_, keeper::listen_as_attendant(out.directory_));
-    CLOCHE_TRY(sys::set_nonblocking(out.socket_.get()));
-    out.name_ = out.inode();
-    return out;
-  }
+  explicit Listener(Fd directory) : directory_(std::move(directory)) {}
   Listener(Listener&&) noexcept = default;
   Listener& operator=(Listener&&) = delete;
+  // The name goes with whoever listens, unless it is somebody else's by now.
   ~Listener() {
-    if (directory_.valid() && inode() == name_) ::unlinkat(directory_.get(), wire::kAttendantSocket, 0);
+    if (directory_.valid() && !name_.empty() && name() == name_) {
+      ::unlinkat(directory_.get(), wire::kAttendantSocket, 0);
+    }
   }
-  int descriptor() const { return socket_.get(); }
-  Fd accept() const { return Fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
+
+  Status begin(Poller& poller, Poller::Handler on_caller) {
+    CLOCHE_TRY_ASSIGN(socket_, keeper::listen_as_attendant(directory_));
+    CLOCHE_TRY(sys::set_nonblocking(socket_.get()));
+    name_ = name();
+    CLOCHE_TRY_ASSIGN(watch_, poller.watch(socket_.get(), EPOLLIN, std::move(on_caller)));
+    return {};
+  }
+  // One caller; all others are sent away, and so is everybody from now on.
+  Fd accept_last() {
+    Fd out(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    watch_.reset();
+    socket_.reset();
+    return out;
+  }
 
  private:
-  Listener() = default;
-  ino_t inode() const {
+  // Numbers of inodes come again, with another time.
+  std::string name() const {
     struct stat st{};
-    return ::fstatat(directory_.get(), wire::kAttendantSocket, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
+    if (::fstatat(directory_.get(), wire::kAttendantSocket, &st, AT_SYMLINK_NOFOLLOW) != 0) return {};
+    return fmt::format("{} {} {}", st.st_ino, st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
   }
   Fd directory_;
   Fd socket_;
-  ino_t name_ = 0;
+  Poller::Watch watch_;
+  std::string name_;
 };
 
 class Attendant {
@@ -192,49 +209,56 @@ class Attendant {
       : engine_(std::move(engine)), listener_(std::move(listener)), standing_(std::move(standing)) {}
 
   Status serve() {
-    CLOCHE_TRY_ASSIGN(const Poller::Watch watch,
-                      engine_->poller().watch(listener_.descriptor(), EPOLLIN, [this](auto) { on_caller(); }));
+    CLOCHE_TRY(listen());
     while (engine_->has_keeper()) {
       CLOCHE_TRY(engine_->wait(order_at_));
       if (Clock::now() >= order_at_) {
         order_at_ = Clock::time_point::max();
         engine_->top_up();
       }
-      if (!next_.valid()) continue;
-      busy_ = true;
-      attend_to(Caller(std::move(next_)));
-      busy_ = false;
-      engine_->release();
+      if (!called_) continue;
+      if (Fd caller = listener_.accept_last(); caller.valid() && attend_to(Caller(std::move(caller)))) engine_->release();
+      if (!engine_->has_keeper()) break;  // the name may be the next one's already
+      CLOCHE_TRY(listen());
       order_at_ = Clock::now() + kFarewell;
     }
     return {};
   }
 
  private:
-  // Who comes while another one is served is sent away at once.
-  void on_caller() {
-    Fd caller = listener_.accept();
-    if (!busy_ && caller.valid()) next_ = std::move(caller);
+  Status listen() {
+    called_ = false;
+    return listener_.begin(engine_->poller(), [this](auto) { called_ = true; });
   }
 
-  void attend_to(Caller caller) {
+  // Whether there was a run.
+  bool attend_to(Caller caller) {
+    // A policy may be a fifo, or lie on a server that does not answer. Until the run is ours nobody misses us: the command
+    // does it itself, and the keeper starts another one of us.
+    const struct Patience {
+      Patience() { ::alarm(kPatienceSeconds); }
+      ~Patience() { ::alarm(0); }
+    } patience;
     auto stance = caller.receive(standing_, room_);
-    if (!stance) return;
+    if (!stance) return false;
     auto borrowed = BorrowedStance::take(std::move(*stance));
-    if (!borrowed || !chooses_our_host()) return;
-    const auto args = read_run_args(borrowed->words().subspan(1));
-    if (!args || !is_plain(*args)) return;
+    if (!borrowed || !(probe_options_from_environment() == probing_)) return false;
+    const Words words = borrowed->words();
+    if (words.empty() || std::string_view(words.front()) != "run") return false;
+    const auto args = read_run_args(words.subspan(1));
+    if (!args || !is_plain(*args)) return false;
     AttendedPlace place(*engine_, caller);
     const auto code = run_at(place, *args);
     if (code) caller.tell(*code);
+    return code.has_value();
   }
 
   std::unique_ptr<ResidentEngine> engine_;
   Listener listener_;
   Standing standing_;
+  ProbeOptions probing_ = probe_options_from_environment();
   std::string room_ = std::string(wire::kMostHandover, '\0');
-  Fd next_;
-  bool busy_ = false;
+  bool called_ = false;
   Clock::time_point order_at_ = Clock::time_point::max();
 };
 
@@ -247,8 +271,8 @@ Status start(Words words) {
   if (::fcntl(keeper, F_SETFD, FD_CLOEXEC) != 0) return fail_errno(errno, "attendant", "no socket of a keeper");
   CLOCHE_TRY_ASSIGN(auto engine, ResidentEngine::make(probe_fast(), std::move(socket)));
   CLOCHE_TRY_ASSIGN(Standing standing, keeper::standing_of("self"));
-  CLOCHE_TRY_ASSIGN(Listener listener, Listener::open(words[0]));
-  Attendant attendant(std::move(engine), std::move(listener), std::move(standing));
+  CLOCHE_TRY_ASSIGN(Fd directory, keeper::open_directory(words[0], false));
+  Attendant attendant(std::move(engine), Listener(std::move(directory)), std::move(standing));
   return attendant.serve();
 }
 
@@ -259,7 +283,6 @@ int attend(Words words) {
   // Nothing of this user's other processes may look into it (CONTAINMENT 25).
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return kExitFailed;
   ignore_broken_pipes();
-  (void)chooses_our_host();  // remembers ours
   const Status done = start(words);
   return done ? 0 : kExitFailed;
 }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "wire/handover.h"
 #include "wire/raw_call.h"
@@ -21,6 +22,7 @@ namespace {
 using wire::raw_call;
 
 constexpr int kFailed = 125;
+constexpr long kPatience = 100'000'000;  // nanoseconds
 constexpr int kEndAtOnce = 3;  // attempts to end a run, after which the front itself goes
 
 long pointer(const void* to) { return reinterpret_cast<long>(to); }
@@ -135,7 +137,7 @@ int connect_to_attendant(const Start& start, Held& held) {
 }
 
 // Words and variables lie one behind the other, as long as nobody has moved them.
-bool send_all(int socket, int taken, const Start& start, Held& held) {
+bool send_all(int socket, int token, const Start& start, Held& held) {
   const char* const first = start.argv[1];
   const char* next = first;
   wire::Handover head;
@@ -161,7 +163,7 @@ bool send_all(int socket, int taken, const Start& start, Held& held) {
   control.head.cmsg_len = CMSG_LEN(sizeof(int) * wire::kHandoverFds);
   control.head.cmsg_level = SOL_SOCKET;
   control.head.cmsg_type = SCM_RIGHTS;
-  const int fds[wire::kHandoverFds] = {0, 1, 2, static_cast<int>(here), taken};
+  const int fds[wire::kHandoverFds] = {0, 1, 2, static_cast<int>(here), token};
   for (int i = 0; i < wire::kHandoverFds; ++i) reinterpret_cast<int*>(CMSG_DATA(&control.head))[i] = fds[i];
   iovec parts[2];
   parts[0] = {&head, sizeof head};
@@ -199,9 +201,10 @@ Set signals_that_end() {
   return out;
 }
 
-bool was_taken(int taken) {
+// False: the attendant has the run.
+bool take_back(int token) {
   uint64_t count;
-  return raw_call(SYS_read, taken, pointer(&count), sizeof count) == sizeof count;
+  return raw_call(SYS_read, token, pointer(&count), sizeof count) == sizeof count;
 }
 
 // Who asks again and again is not kept waiting by an attendant that hangs: our end of the socket ends the run, too.
@@ -217,19 +220,25 @@ void pass_on(int signals, int socket, int& asked) {
   if (++asked > kEndAtOnce || sent < 0) leave(128 + word.number);
 }
 
-// Until the run is over, or the attendant has hung up without having taken it.
-void follow(int socket, int signals, int taken) {
+// Until the run is over. Returns where the attendant will not have it, or is not to be waited for: one that is held up by
+// what its last command left must not hold up the next.
+void follow(int socket, int signals, int token) {
   int asked = 0;
+  bool is_theirs = false;
   for (;;) {
     pollfd both[2] = {{socket, POLLIN, 0}, {signals, POLLIN, 0}};
-    if (raw_call(SYS_ppoll, pointer(both), 2, 0, 0) < 0) continue;
+    timespec patience = {0, kPatience};
+    const long ready = raw_call(SYS_ppoll, pointer(both), 2, is_theirs ? 0 : pointer(&patience), 0);
+    if (ready == 0 && take_back(token)) return;
+    if (ready == 0) is_theirs = true;
+    if (ready <= 0) continue;
     if ((both[1].revents & POLLIN) != 0) pass_on(signals, socket, asked);
     if (both[0].revents == 0) continue;
     wire::HandoverAnswer answer;
     const long got = raw_call(SYS_recvfrom, socket, pointer(&answer), sizeof answer, 0, 0);
     if (got == sizeof answer) leave(answer.code);
     if (got < 0 && (both[0].revents & (POLLHUP | POLLERR)) == 0) continue;
-    if (!was_taken(taken)) return;
+    if (!is_theirs && take_back(token)) return;
     say("cloche: the attendant ended before the run did, and with it the cell: "
         "'cloche keeper status' tells whether another one is there\n");
     leave(kFailed);
@@ -248,9 +257,9 @@ extern "C" void cloche_hand_over(const long* stack) {
     Set before = 0;
     raw_call(SYS_rt_sigprocmask, SIG_BLOCK, pointer(&set), pointer(&before), sizeof set);
     const long signals = held.keep(raw_call(SYS_signalfd4, -1, pointer(&set), sizeof set, O_CLOEXEC | O_NONBLOCK));
-    const long taken = held.keep(raw_call(SYS_eventfd2, 0, O_CLOEXEC | O_NONBLOCK));
-    if (signals >= 0 && taken >= 0 && send_all(socket, static_cast<int>(taken), start, held)) {
-      follow(socket, static_cast<int>(signals), static_cast<int>(taken));
+    const long token = held.keep(raw_call(SYS_eventfd2, 1, O_CLOEXEC | O_NONBLOCK));
+    if (signals >= 0 && token >= 0 && send_all(socket, static_cast<int>(token), start, held)) {
+      follow(socket, static_cast<int>(signals), static_cast<int>(token));
     }
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, pointer(&before), 0, sizeof before);
   }

@@ -31,7 +31,10 @@ class ResidentEngine {
   Report run(const std::shared_ptr<const Plan>& plan, const Request& request, RunWiring wiring);
 
   // When the report has been passed on: lets the cell go.
-  void release() { supervisor_->release(); }
+  void release() {
+    supervisor_->release();
+    keeper_->tell_attended();
+  }
   // Between runs: orders what was used up.
   void top_up() { keeper_->top_up(); }
   // Waits for events at most until then. Puts away what lay unused.

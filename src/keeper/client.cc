@@ -234,6 +234,12 @@ void Client::top_up() {
   }
 }
 
+void Client::tell_attended() {
+  Ask ask;
+  ask.kind = AskKind::kAttended;
+  if (connected()) (void)send_ask(*socket_, ask, {});  // a count that nothing hangs on
+}
+
 void Client::receive_orders() {
   while (connected()) {
     auto reply = receive();

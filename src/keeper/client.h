@@ -28,6 +28,8 @@ class Client {
   void keep_at_hand(std::size_t most) { shelf_ = std::make_unique<Shelf>(most); }
   // Between runs: orders what was used up.
   void top_up();
+  // Of an attendant: it did another run.
+  void tell_attended();
   // When descriptor() is readable: takes what was ordered.
   void receive_orders();
   int descriptor() const { return socket_->get(); }

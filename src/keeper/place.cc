@@ -156,6 +156,7 @@ namespace {
 
 constexpr std::array kPlaces = {"ns/mnt", "ns/pid", "ns/user", "ns/net", "ns/ipc", "ns/cgroup", "root"};
 constexpr std::array kRights = {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "CapEff", "CapBnd"};
+constexpr const char* kLabel = "its security label";
 
 }  // namespace
 
@@ -168,6 +169,8 @@ Result<Standing> standing_of(const std::string& process) {
   }
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
   for (const char* name : kRights) out.rights.emplace_back(field(status, name));
+  // What AppArmor or SELinux make of it; nothing where there is neither.
+  out.rights.push_back(sys::read_file(proc + "attr/current", kStatusLimit).value_or(std::string()));
   out.umask = field(status, "Umask");
   return out;
 }
@@ -181,9 +184,10 @@ Result<Standing> same_standing(const Fd& socket, const Standing& ours) {
       return fail(ErrorCode::kRefused, "keeper", std::string("the other end has another ") + kPlaces[i]);
     }
   }
-  for (std::size_t i = 0; i < kRights.size(); ++i) {
+  for (std::size_t i = 0; i <= kRights.size(); ++i) {
     if (ours.rights.at(i) != theirs.rights[i]) {
-      return fail(ErrorCode::kRefused, "keeper", std::string("the other end differs in ") + kRights[i]);
+      return fail(ErrorCode::kRefused, "keeper",
+                  std::string("the other end differs in ") + (i < kRights.size() ? kRights[i] : kLabel));
     }
   }
   return theirs;

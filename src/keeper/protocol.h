@@ -25,6 +25,7 @@ enum class AskKind : std::uint32_t {
   kDone,      // the run with this serial is over; no answer
   kStatus,    // answered by kStatus, payload: lines of text
   kStop,      // answered by kStatus
+  kAttended,  // from an attendant: it did another run; no answer
   kReserve,   // payload: a wish; answered by kReserved as soon as there is such a cell, in nobody's time
 };
 struct Ask {

@@ -187,6 +187,9 @@ void Server::on_message(Client& client) {
         last_done_ = Clock::now();
       }
       break;
+    case AskKind::kAttended:
+      if (client.attends) ++attended_;
+      break;
     case AskKind::kReserve:
       // What nobody could keep count of is not promised: whoever waits for it is told, and asks again.
       if (client.orders.size() >= kMostOrders) {
@@ -259,9 +262,9 @@ void Server::answer_status(Client& client) {
   const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started_).count();
   (void)send(client.socket, answer,
              fmt::format("pid {}\nage {}\nblank {}\nparked {}\nlent {}\nkinds {}\nnetworks {}\nserved-blank {}\n"
-                         "served-parked {}\nattendant {}\n",
+                         "served-parked {}\nattendant {}\nattended {}\n",
                          ::getpid(), age, counts.blank, counts.parked, counts.lent, counts.kinds, counts.networks,
-                         counts.served_blank, counts.served_parked, attendance_ ? attendance_->pid() : 0),
+                         counts.served_blank, counts.served_parked, attendance_ ? attendance_->pid() : 0, attended_),
              {});
 }
 

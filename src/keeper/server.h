@@ -83,6 +83,7 @@ class Server {
   Fd parent_;  // of one that serves only it
   Poller::Watch listener_watch_, mounts_watch_, stop_watch_, parent_watch_;
   std::optional<Attendance> attendance_;
+  std::uint64_t attended_ = 0;
   Standing standing_;
   std::string init_identity_;
   std::size_t most_ = 0;

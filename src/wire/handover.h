@@ -11,8 +11,9 @@ inline constexpr const char* kAttendantSocket = "attendant";
 inline constexpr uint64_t kHandoverMagic = 0xc10c'e000'0000'0001;
 
 // The message of a front, followed by its words and its variables as the kernel laid them out: each with its NUL, the
-// variables behind the words. With it come stdin, stdout, stderr, the working directory, and an eventfd. The attendant adds to
-// that when the run is its own from then on, which wakes nobody. Who hangs up before has done nothing.
+// variables behind the words. With it come stdin, stdout, stderr, the working directory, and an eventfd that holds a one.
+// Whoever reads that has the run: the attendant when it takes it, or the front when it will wait no longer. So a run is
+// done once, and nobody has to be woken to learn by whom.
 struct Handover {
   uint64_t magic = kHandoverMagic;
   uint32_t words = 0;      // without the program's name

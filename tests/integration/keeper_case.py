@@ -68,9 +68,9 @@ class KeeperCase(CellCase):
         more.setdefault("env", self.env)
         return super().start(*words, **more)
 
-    def start_keeper(self, *words):
-        """Returns the pid of a keeper that stands ready."""
-        done = self.cloche("keeper", "start", *words)
+    def start_keeper(self, *words, attendant=False):
+        """Returns the pid of a keeper that stands ready. Without an attendant runs are the command's own, in its cells."""
+        done = self.cloche("keeper", "start", *words, *([] if attendant else ["--no-attendant"]))
         self.assertEqual(done.returncode, 0, done.stderr)
         pid = self.status()["pid"]
         self.keepers.append(pid)

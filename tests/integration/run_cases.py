@@ -27,7 +27,7 @@ def copy_programs(arguments, folder):
     os.chmod(folder, 0o755)
     beside = [os.path.join(os.path.dirname(init), name) for name in ("cloche-keeper", "cloche-gateway", "propose")]
     helpers = [os.path.join(os.path.dirname(__file__), name)
-               for name in ("cell.py", "denials_case.py", "keeper_case.py", "network_case.py", "network_world.py",
+               for name in ("attendant_case.py", "cell.py", "denials_case.py", "keeper_case.py", "network_case.py", "network_world.py",
                             "own_network.py", "learn_case.py", "prove_case.py", "secrets_case.py", "sockets_case.py",
                             "way_out_case.py", "workspace_case.py")]
     beside = [path for path in beside if os.path.exists(path)]

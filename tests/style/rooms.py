@@ -11,7 +11,7 @@ class Rooms:
     def __init__(self):
         self.arrows = {}
         # Shared with, or being, a program without the C++ library.
-        self.c_only = {"init", "wire"}
+        self.c_only = {"init", "wire", "door"}
 
     def may_see_api(self, room):
         """The installed API is the engine's face: the engine and what stands above it may include it."""
