@@ -62,7 +62,7 @@ struct Beside {
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,
                          HeadStart head, Clock::time_point asked, const Fd& cancel, Beside& beside) {
-  const HostFacts host = probe_for(policy, request.home);
+  const HostFacts host = probe_for(policy, request);
   RunWiring wiring;
   wiring.asked = asked;
   wiring.cancel_fd = cancel.get();

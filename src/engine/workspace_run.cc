@@ -45,7 +45,7 @@ void block_broken_pipe() {
 
 Report run_with_way_out(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring) {
   block_broken_pipe();
-  complete_facts(host, policy, request.home);
+  complete_facts(host, policy, request);
   HeadStart head;
   head.in_host_program = true;
   return run(policy, request, host, std::move(wiring), std::move(head));
@@ -62,7 +62,7 @@ Report run_with_workspaces(const Policy& policy, const Request& request, HostFac
   Status ready = check_apart(record->path(), workspaces);
   if (ready) ready = end_interrupted(workspaces, *place);
   if (!ready) return refusal(request, policy, ready.error());
-  complete_facts(host, policy, request.home);
+  complete_facts(host, policy, request);
   Request placed = request;
   placed.run_directory = canonical_place(record->path());
   HeadStart head;

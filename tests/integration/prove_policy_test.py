@@ -23,8 +23,8 @@ class Policies(ProveCase):
         self.assertEqual(passing, {**tight, "token-variable": "breached"})
 
     def test_X3_nothing_is_planted_in_what_a_policy_grants(self):
-        os.makedirs(os.path.join(self.state, "prove"), mode=0o700, exist_ok=True)
-        for grants in (["/var/tmp"], ["/var/tmp", f"{self.state}/prove"]):
+        os.makedirs(self.state + "-prove", mode=0o700, exist_ok=True)
+        for grants in (["/var/tmp"], ["/var/tmp", f"{self.state}-prove"]):
             for key in ("read", "write"):
                 seen = self.outcomes(f"[files]\n{key} = {json.dumps(grants)}", "B", "D", "old-root-*", "write-system")
                 self.assert_nothing_is_wrong(seen)
