@@ -1,6 +1,7 @@
 // Where runs are recorded: the state directory of one user.
 //
 //   STATE/live/ID.sock     a run that can be spoken to: live.h
+//   STATE/applying/        for each tree that is applied to, which application it is: applications.h
 //   STATE/apply.key        what seals journals of applications: apply_key.h
 //   STATE/gc.lock          one collection at a time; its time is that of the last one
 //   STATE/book, book-*     runs that keep nothing but their report, many in each (book.h)
