@@ -5,8 +5,8 @@
 
 #include "files/standing.h"
 #include "files/test_support.h"
-#include "tree/test_support.h"
 #include "tree/path_rules.h"
+#include "tree/test_support.h"
 
 namespace cloche::files {
 namespace {

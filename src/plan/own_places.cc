@@ -44,11 +44,12 @@ Status stay_where_it_is(const StepContext& context, const OwnPlace& place) {
   if (!place.chosen || place.named == place.path) return {};
   for (const Grant& grant : sorted_grants(context)) {
     if ((grant.flags & wire::kReadOnly) != 0 || !lies_below(place.named, grant.path)) continue;
-    return refuse("files.write",
-                  fmt::format("the way to the state directory of cloche, '{}', leads through a symbolic link, and a guest "
-                              "that writes to '{}' could change that",
-                              place.named, grant.path),
-                  fmt::format("set CLOCHE_STATE_DIR to {}, or grant directories beside it", place.path));
+    return refuse(
+        "files.write",
+        fmt::format("the way to the state directory of cloche, '{}', leads through a symbolic link, and a guest "
+                    "that writes to '{}' could change that",
+                    place.named, grant.path),
+        fmt::format("set CLOCHE_STATE_DIR to {}, or grant directories beside it", place.path));
   }
   return {};
 }
@@ -63,8 +64,8 @@ Status hide(Plan& plan, const OwnPlace& place) {
     }
     workspace.covered.push_back(place.path.substr(workspace.path.size() + 1));
   }
-  const auto outer = std::ranges::find_if(
-      plan.grants, [&](const std::string& grant) { return lies_below(place.path, grant); });
+  const auto outer =
+      std::ranges::find_if(plan.grants, [&](const std::string& grant) { return lies_below(place.path, grant); });
   if (outer == plan.grants.end()) return {};
   if (plan.backend == Backend::kProcess) {
     return refuse("files",

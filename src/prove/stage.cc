@@ -44,8 +44,8 @@ bool can_hold_programs(const std::string& parent) {
          (info.f_flag & ST_NOEXEC) == 0;
 }
 
-// An ordinary user's lies beside the state directory, where nobody else can go; inside of it nothing can be granted. Root's guests have other uids and must
-// be able to go there, which root's home does not let them.
+// An ordinary user's lies beside the state directory, where nobody else can go; inside of it nothing can be granted.
+// Root's guests have other uids and must be able to go there, which root's home does not let them.
 Words parents_for(const Environment& env) {
   Words out;
   const auto own = store::choose_place(env);

@@ -10,8 +10,8 @@
 //   STATE/runs/.gone-ID/   a run that is being removed; nobody but a collection looks at it
 //
 // Where a policy grants a directory that this one lies in, it is hidden from the guest (plan/own_places.cc). Still
-// everything here is read as a stranger's: opened by descriptors, never through a link, bounded, and judged before it is
-// used.
+// everything here is read as a stranger's: opened by descriptors, never through a link, bounded, and judged before it
+// is used.
 #pragma once
 
 #include <map>

@@ -262,8 +262,8 @@ class Judge {
     if (const std::string open = open_to_guest(); !open.empty()) return {false, open + " is not hidden"};
     const std::string hidden =
         plan_.hidden.empty() ? std::string() : fmt::format("; hidden: {}", fmt::join(plan_.hidden, ", "));
-    return {own.holds,
-            fmt::format("{}, root tmpfs read-only, {} mounts, all nosuid{}", own.evidence, seen_.mounts.size(), hidden)};
+    return {own.holds, fmt::format("{}, root tmpfs read-only, {} mounts, all nosuid{}", own.evidence,
+                                   seen_.mounts.size(), hidden)};
   }
 
   // What was to be hidden and is not: what a guest meets there must be the empty directory that was made for it.

@@ -121,13 +121,16 @@ std::vector<Break> breaks() {
   };
   std::vector<Break> out{
       hidden("nothing lies over it", "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"),
-      hidden("the host's own tmpfs", "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
-                                     "9 8 0:61 / /home/me/state ro,nosuid,nodev - tmpfs none rw,size=65536k\n"),
-      hidden("a guest could fill it", "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
-                                      "9 8 0:61 / /home/me/state rw,nosuid,nodev - tmpfs none rw,size=4k\n"),
-      hidden("covered again", "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
-                              "9 8 0:61 / /home/me/state ro,nosuid,nodev - tmpfs none rw,size=4k,nr_inodes=1\n"
-                              "10 9 8:1 /x /home/me/state ro,nosuid,nodev - ext4 /dev/vda rw\n"),
+      hidden("the host's own tmpfs",
+             "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
+             "9 8 0:61 / /home/me/state ro,nosuid,nodev - tmpfs none rw,size=65536k\n"),
+      hidden("a guest could fill it",
+             "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
+             "9 8 0:61 / /home/me/state rw,nosuid,nodev - tmpfs none rw,size=4k\n"),
+      hidden("covered again",
+             "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
+             "9 8 0:61 / /home/me/state ro,nosuid,nodev - tmpfs none rw,size=4k,nr_inodes=1\n"
+             "10 9 8:1 /x /home/me/state ro,nosuid,nodev - ext4 /dev/vda rw\n"),
       workspace("no mount", ""),
       workspace("the host's tree itself", "8 1 8:1 /srv/a /srv/a rw,nosuid,nodev - ext4 /dev/vda rw\n"),
       workspace("nothing takes the changes",

@@ -163,9 +163,9 @@ Result<std::uint64_t> folder_of(int root, const Entry& entry, const Journal& jou
   const auto above = std::ranges::lower_bound(journal, parent, {}, &Entry::path);
   const bool listed = above != journal.end() && above->path == parent;
   if (listed && above->puts() && is_directory(above->new_thing)) return above->new_thing->identity.inode;
-  CLOCHE_TRY_ASSIGN(const Fd folder, open_beneath(root, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY,
-                                                  Mounts::kRefuse));
-  struct stat st{};
+  CLOCHE_TRY_ASSIGN(const Fd folder,
+                    open_beneath(root, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY, Mounts::kRefuse));
+  struct stat st {};
   if (::fstat(folder.get(), &st) != 0) {
     return fail_errno(errno, "inspect " + printable(parent), "could not be inspected");
   }

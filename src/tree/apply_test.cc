@@ -326,10 +326,9 @@ TEST(Apply, X6_ADirectoryThatMayNotBeWrittenToIsNamedBeforeAnythingIsDone) {
   std::vector<std::string> steps;
   Options options;
   options.progress = [&](std::string_view step) { steps.emplace_back(step); };
-  for (const auto& changes :
-       {proposal(replace_now(tree, add("first", "new")), replace_now(tree, add("d/a", "new"))),
-        proposal(add("d/new", "new")), proposal(remove_now(tree, "d/a")),
-        proposal(replace_now(tree, add_folder("d/mode", 0700)), add("d/new", "new"))}) {
+  for (const auto& changes : {proposal(replace_now(tree, add("first", "new")), replace_now(tree, add("d/a", "new"))),
+                              proposal(add("d/new", "new")), proposal(remove_now(tree, "d/a")),
+                              proposal(replace_now(tree, add_folder("d/mode", 0700)), add("d/new", "new"))}) {
     const auto result = try_apply(tree.fd(), changes, options);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kRefused) << result.error().text();

@@ -29,9 +29,9 @@ class CarryOut {
   // What goes out, what is new in, modes last; then everything is on the disk.
   Status forward();
   // The other way round, in the very directories that were changed, wherever they are by now; after a crash at their
-  // paths alone, and nowhere if another one is there. As far as it goes: one path that cannot be undone keeps no other from it. What others have put
-  // into the tree meanwhile stays, and an old thing whose place it has is kept beside it. An error is the first of what
-  // could not be undone; its old thing is still in the staging directory.
+  // paths alone, and nowhere if another one is there. As far as it goes: one path that cannot be undone keeps no other
+  // from it. What others have put into the tree meanwhile stays, and an old thing whose place it has is kept beside it.
+  // An error is the first of what could not be undone; its old thing is still in the staging directory.
   Status back();
   const std::vector<KeptAside>& kept_aside() const { return kept_aside_; }
   // Places of new things that did not come back: somebody else moved, removed, changed or uses them.

@@ -184,10 +184,10 @@ bool may_be_path(std::string_view word) {
 
 // Programs that run the file that they are given, whatever its name is.
 bool runs_files(std::string_view word) {
-  constexpr std::string_view kPrograms[] = {"sh",     "bash", "dash", "ash",  "ksh",  "zsh",    "fish",  "busybox",
-                                            "source", ".",    "perl", "ruby", "node", "nodejs", "deno",  "bun",
-                                            "lua",    "php",  "awk",  "gawk", "mawk", "sed",    "make",  "gmake",
-                                            "tclsh",  "wish", "guile", "env", "exec", "Rscript", "expect"};
+  constexpr std::string_view kPrograms[] = {"sh",     "bash", "dash",  "ash",  "ksh",  "zsh",     "fish",  "busybox",
+                                            "source", ".",    "perl",  "ruby", "node", "nodejs",  "deno",  "bun",
+                                            "lua",    "php",  "awk",   "gawk", "mawk", "sed",     "make",  "gmake",
+                                            "tclsh",  "wish", "guile", "env",  "exec", "Rscript", "expect"};
   word.remove_prefix(word.rfind('/') == std::string_view::npos ? 0 : word.rfind('/') + 1);
   return word.starts_with("python") || std::ranges::find(kPrograms, word) != std::end(kPrograms);
 }

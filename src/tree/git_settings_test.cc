@@ -79,8 +79,8 @@ TEST(GitSettings, WhereTheSettingsAreSeenFromIsFound) {
 }
 
 TEST(GitSettings, EachWordMayBeAFileWhereAProgramRunsFiles) {
-  for (const char* command : {"!sh check", "!bash -e check x", "python3 check", "/bin/sh check", "! . check", "env check",
-                              "!f() { sh \"$1\"; }; f check", "make -f check"}) {
+  for (const char* command : {"!sh check", "!bash -e check x", "python3 check", "/bin/sh check", "! . check",
+                              "env check", "!f() { sh \"$1\"; }; f check", "make -f check"}) {
     EXPECT_TRUE(paths_in_command(command).contains("check")) << command;
   }
   EXPECT_EQ(paths_in_command("!git status"), Words{}) << "is a word of git's own";

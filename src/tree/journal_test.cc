@@ -19,8 +19,9 @@ Journal sample() {
   Thing fresh = file;
   fresh.digest = sys::sha256("content");
   const Thing folder{FileKind::kDirectory, 01755, {13, 0, 0, 0}};
-  return {
-      {"a", folder, Thing{FileKind::kDirectory, 0700, {}}, 77}, {"a/b", file, std::nullopt}, {"a/c", std::nullopt, fresh}};
+  return {{"a", folder, Thing{FileKind::kDirectory, 0700, {}}, 77},
+          {"a/b", file, std::nullopt},
+          {"a/c", std::nullopt, fresh}};
 }
 
 Journal with(Entry entry) { return {std::move(entry)}; }

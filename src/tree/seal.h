@@ -1,10 +1,10 @@
-// What seals a journal: a key that only the user knows, the place that the journal is for, and a number that nothing but
-// this one application has.
+// What seals a journal: a key that only the user knows, the place that the journal is for, and a number that nothing
+// but this one application has.
 //
 // A guest that may write to the tree, or a repository that somebody cloned, can bring a staging directory of its own
 // with a journal in it, and all that owner and mode tell is that it was made under the user's name. So a journal counts
-// only if whoever wrote it knew the key, and wrote it for this very directory: a copy of one elsewhere is none. Nor is a
-// copy of an earlier one of the same directory, which would take old content back: the user's own state knows the
+// only if whoever wrote it knew the key, and wrote it for this very directory: a copy of one elsewhere is none. Nor is
+// a copy of an earlier one of the same directory, which would take old content back: the user's own state knows the
 // number of the application that is under way, and forgets it when that has ended.
 #pragma once
 
