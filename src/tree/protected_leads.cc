@@ -408,7 +408,9 @@ void Leads::add(const std::string& path, Target target) {
 // Of a file that git obeys. What is not there costs nothing: a guest makes as many empty repositories as it likes.
 std::string Leads::text_of(const std::string& path) {
   Text text = text_at(path);
-  if (!text.known) protect_everything(kUnread);
+  // Of the user's settings git leaves out what it may not open: somebody else's home, perhaps.
+  const bool left_out = users_ && !text.bytes;
+  if (!text.known && !left_out) protect_everything(kUnread);
   // The user's own are not a guest's to multiply.
   if (!text.bytes || (!users_ && take_file() == Budget::kUsedUp)) return {};
   return *std::move(text.bytes);
