@@ -52,8 +52,8 @@ LearnTry LearnRuns::run(Policy policy, Observe observe) {
   wiring.on_seen = [&out](const std::vector<observe::Sighting>& seen) { out.seen = seen; };
   HeadStart head;
   head.in_host_program = true;
-  out.report = cloche::run(out.policy, *request, probe_for(out.policy, request->home), std::move(wiring),
-                           std::move(head), [&](const Plan& plan, const Leftovers& left, Report&) {
+  out.report = cloche::run(out.policy, *request, probe_for(out.policy, *request), std::move(wiring), std::move(head),
+                           [&](const Plan& plan, const Leftovers& left, Report&) {
                              measure(left.scratch.get(), out.used);
                              out.changed = changes_of(plan, left, cancel_.get());
                            });
@@ -68,7 +68,7 @@ Result<Plan> plan_of(const Policy& policy, const std::string& home) {
   request.argv = {"/usr/bin/true"};
   request.home = home;
   const Policy shown = learn::without_writes(policy, is_directory);
-  return make_plan(shown, request, probe_for(shown, home));
+  return make_plan(shown, request, probe_for(shown, request));
 }
 
 }  // namespace cloche::cli

@@ -1,15 +1,13 @@
 #include "cli/own_key.h"
 
 #include "cli/run_options.h"
-#include "store/apply_key.h"
+#include "engine/seal_source.h"
+#include "store/place.h"
 
 namespace cloche::cli {
 
 tree::KeySource own_key() {
-  return []() -> Result<sys::HmacKey> {
-    CLOCHE_TRY_ASSIGN(const store::Place place, store::find_place(read_environment()));
-    return store::apply_key(place);
-  };
+  return seal_source([] { return store::find_place(read_environment()); });
 }
 
 }  // namespace cloche::cli

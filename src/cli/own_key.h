@@ -1,4 +1,4 @@
-// The key with which this user's applications are sealed, from the state directory (store/apply_key.h).
+// What this user's applications are sealed with, from the state directory (engine/seal_source.h).
 #pragma once
 
 #include "tree/seal.h"

@@ -11,7 +11,7 @@ Result<Plan> plan_of(const RunArgs& args) {
   const Environment env = read_environment();
   CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
   CLOCHE_TRY_ASSIGN(const Request request, make_request(args, policy, env));
-  return make_plan(policy, request, probe_for(policy, request.home));
+  return make_plan(policy, request, probe_for(policy, request));
 }
 
 int plan_command(Words words) {

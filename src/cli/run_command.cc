@@ -62,9 +62,9 @@ struct Beside {
 };
 
 // The command itself, in a process that ends with the run.
-class OwnPlace : public RunPlace {
+class OwnProcess : public RunPlace {
  public:
-  explicit OwnPlace(KeeperUse keeper) : keeper_(std::move(keeper)) {}
+  explicit OwnProcess(KeeperUse keeper) : keeper_(std::move(keeper)) {}
 
   Result<int> begin(const RunArgs& args) override {
     // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
@@ -80,7 +80,7 @@ class OwnPlace : public RunPlace {
   }
   bool takes(const Policy& /*policy*/, const Request& /*request*/) override { return true; }
   Report run(const Policy& policy, const Request& request, RunWiring wiring, const Keep& keep) override {
-    return cloche::run(policy, request, probe_for(policy, request.home), std::move(wiring), std::move(head_), keep);
+    return cloche::run(policy, request, probe_for(policy, request), std::move(wiring), std::move(head_), keep);
   }
   bool answers_for_errors() const override { return true; }
 
@@ -253,7 +253,7 @@ int run_command(Words words) {
   if (args->parsed.has("--help")) return show_help("run");
   auto keeper = choose_keeper(args->parsed);
   if (!keeper) return usage_error(keeper.error(), "run");
-  OwnPlace place(std::move(*keeper));
+  OwnProcess place(std::move(*keeper));
   return run_at(place, *args).value_or(kExitFailed);
 }
 

@@ -67,6 +67,6 @@ std::shared_ptr<Control> make_control(const RunArgs& args, const Policy& policy,
                                       const std::string& id);
 
 // The fast probe, and what this policy alone needs to know beyond it.
-HostFacts probe_for(const Policy& policy, const std::string& home);
+HostFacts probe_for(const Policy& policy, const Request& request);
 
 }  // namespace cloche::cli

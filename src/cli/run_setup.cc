@@ -127,9 +127,9 @@ Result<Request> make_request(const RunArgs& args, const Policy& policy, const En
   return request;
 }
 
-HostFacts probe_for(const Policy& policy, const std::string& home) {
+HostFacts probe_for(const Policy& policy, const Request& request) {
   HostFacts host = probe_fast();
-  complete_facts(host, policy, home);
+  complete_facts(host, policy, request);
   return host;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/own_places.h"
 #include "engine/way_out_start.h"
 #include "host/probe.h"
 #include "host/socket_probe.h"
@@ -49,7 +50,13 @@ WorkspaceFacts look_at(const HostFacts& host, const std::string& path, const Pol
 
 }  // namespace
 
-void complete_facts(HostFacts& host, const Policy& policy, const std::string& home) {
+void complete_facts(HostFacts& host, const Policy& policy, const Request& request) {
+  const std::string& home = request.home;
+  const FileGrants& files = policy.files;
+  if (!files.read.empty() || !files.write.empty() || !files.exec.empty() || !policy.workspace.path.empty() ||
+      !policy.sockets.empty() || !request.puts.empty()) {
+    host.own_places = own_places(request.env);
+  }
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
   const bool may_be_weaker = policy.limits.mode == LimitsMode::kBestEffort;
@@ -235,6 +242,7 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   (*supervisor)->use_early(std::move(head.first));
   const auto try_on = [&](const HostFacts& facts) -> Result<Attempt> {
     CLOCHE_TRY_ASSIGN(Plan plan, make_plan(policy, named, facts));
+    CLOCHE_TRY(make_hidden(plan, named.env));
     RunWiring own = wiring;
     if (plan.gateway) {
       CLOCHE_TRY_ASSIGN(WayOutParts parts, start_way_out(plan, facts, named.env, own.cancel_fd));

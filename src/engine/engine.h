@@ -24,8 +24,9 @@ inline constexpr const char* kSystemCeiling = "/etc/cloche/ceiling.toml";
 // Starts a plan on the tier that it names.
 Result<Cell> start_cell(const Plan& plan, const LaunchContext& context);
 
-// Looks at what only this policy makes worth looking at: a user's tasks, for tier 0; workspaces; sockets.
-void complete_facts(HostFacts& host, const Policy& policy, const std::string& home);
+// Looks at what only this policy and request make worth looking at: a user's tasks, for tier 0; workspaces; sockets;
+// places of our own that a grant may hold.
+void complete_facts(HostFacts& host, const Policy& policy, const Request& request);
 
 // A report for a run that never started.
 Report refusal(const Request& request, const Policy& policy, const Error& error);

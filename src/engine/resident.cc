@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "engine/own_places.h"
 #include "policy/env_names.h"
 #include "tiers/tiers.h"
 
@@ -40,19 +41,24 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd 
 }
 
 std::shared_ptr<const Plan> ResidentEngine::plan_for(const Policy& policy, const Request& request) {
+  if (policy.needs_gateway() || !policy.workspace.path.empty() || policy.tier == Tier::kProcess) return nullptr;
   Request wanted = essence(policy, request);
-  const auto known = std::ranges::find_if(
-      known_, [&](const Known& one) { return one.policy == policy && one.request == wanted; });
+  HostFacts facts = host();
+  complete_facts(facts, policy, request);
+  const auto known = std::ranges::find_if(known_, [&](const Known& one) {
+    return one.policy == policy && one.request == wanted && one.own_places == facts.own_places;
+  });
   if (known != known_.end()) {
     known_.splice(known_.begin(), known_, known);
     return known->plan;
   }
-  if (policy.needs_gateway() || !policy.workspace.path.empty() || policy.tier == Tier::kProcess) return nullptr;
-  auto made = make_plan(policy, request, host());
-  if (!made || !keeper::can_serve(*made, host()) || made->tty || made->keeps_scratch) return nullptr;
+  auto made = make_plan(policy, request, facts);
+  if (!made || !keeper::can_serve(*made, facts) || made->tty || made->keeps_scratch) return nullptr;
+  if (!make_hidden(*made, request.env)) return nullptr;
   auto plan = std::make_shared<const Plan>(std::move(*made));
-  if (request.script) return plan;
-  known_.push_front({policy, std::move(wanted), plan});
+  // What is to be hidden in a grant may come and go between two runs.
+  if (request.script || holds_own_place(*plan, facts)) return plan;
+  known_.push_front({policy, std::move(wanted), std::move(facts.own_places), plan});
   if (known_.size() > kMostPlans) known_.pop_back();
   return plan;
 }

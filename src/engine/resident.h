@@ -4,6 +4,7 @@
 
 #include <list>
 #include <memory>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -45,6 +46,7 @@ class ResidentEngine {
   struct Known {
     Policy policy;
     Request request;
+    std::vector<OwnPlace> own_places;  // of the user's, that a grant may hold
     std::shared_ptr<const Plan> plan;
   };
 

@@ -20,6 +20,7 @@
 #include "engine/change_inbox.h"
 #include "engine/engine.h"
 #include "engine/network_events.h"
+#include "engine/own_places.h"
 #include "engine/plan_cache.h"
 #include "engine/program.h"
 #include "engine/script.h"
@@ -172,10 +173,14 @@ Result<std::shared_ptr<const Plan>> Runtime::State::plan_for(const Job& job) {
   }
   CLOCHE_TRY_ASSIGN(const Request request, to_request(job));
   HostFacts facts = host;
-  complete_facts(facts, policy, request.home);
+  Request looked = request;
+  if (!state_directory.empty()) looked.env["CLOCHE_STATE_DIR"] = state_directory;
+  complete_facts(facts, policy, looked);
   CLOCHE_TRY_ASSIGN(Plan made, make_plan(policy, request, facts));
+  CLOCHE_TRY(make_hidden(made, looked.env));
   auto plan = std::make_shared<const Plan>(std::move(made));
-  if (is_program(job)) plans.keep(job.policy, job.request, environ, plan);
+  // What is to be hidden in a grant may come and go between two runs.
+  if (is_program(job) && !holds_own_place(*plan, facts)) plans.keep(job.policy, job.request, environ, plan);
   return plan;
 }
 

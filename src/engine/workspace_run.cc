@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/keep.h"
+#include "engine/seal_source.h"
 #include "plan/steps.h"
 #include "report/json.h"
-#include "store/apply_key.h"
 #include "store/record.h"
 #include "sys/file.h"
 #include "tree/apply.h"
@@ -19,7 +19,7 @@ namespace {
 // Half of an application is nothing for a guest to work on. A directory that cannot be opened is the run's to refuse.
 Status end_interrupted(const std::vector<std::string>& workspaces, const store::Place& place) {
   tree::Options options;
-  options.key = [&place] { return store::apply_key(place); };
+  options.key = seal_source([&place] { return Result<store::Place>(place); });
   for (const std::string& workspace : workspaces) {
     const auto root = sys::open_without_symlinks(workspace);
     if (!root) continue;
@@ -45,7 +45,7 @@ void block_broken_pipe() {
 
 Report run_with_way_out(const Policy& policy, const Request& request, HostFacts host, RunWiring wiring) {
   block_broken_pipe();
-  complete_facts(host, policy, request.home);
+  complete_facts(host, policy, request);
   HeadStart head;
   head.in_host_program = true;
   return run(policy, request, host, std::move(wiring), std::move(head));
@@ -62,7 +62,7 @@ Report run_with_workspaces(const Policy& policy, const Request& request, HostFac
   Status ready = check_apart(record->path(), workspaces);
   if (ready) ready = end_interrupted(workspaces, *place);
   if (!ready) return refusal(request, policy, ready.error());
-  complete_facts(host, policy, request.home);
+  complete_facts(host, policy, request);
   Request placed = request;
   placed.run_directory = canonical_place(record->path());
   HeadStart head;

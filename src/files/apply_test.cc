@@ -6,6 +6,7 @@
 #include "files/standing.h"
 #include "files/test_support.h"
 #include "tree/path_rules.h"
+#include "tree/test_support.h"
 
 namespace cloche::files {
 namespace {
@@ -35,7 +36,7 @@ class ApplyDesk : public Desk {
     const Fd root(::open(lower().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const Fd directory = open_into();
     ApplyOptions keyed = options;
-    keyed.key = [] { return Result<sys::HmacKey>(sys::HmacKey{1}); };
+    keyed.key = tree::test_source();
     return files::apply(root.get(), directory.get(), now, selection, keyed);
   }
   std::size_t pending() const {

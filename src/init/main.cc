@@ -94,6 +94,7 @@ int run_step(Cell& cell, const wire::Step& step) {
     case StepKind::kOverlay:
     case StepKind::kCopyTree:
     case StepKind::kPut:
+    case StepKind::kHide:
     case StepKind::kDevice:
     case StepKind::kProc:
     case StepKind::kPts:

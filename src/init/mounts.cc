@@ -368,6 +368,11 @@ int mount_pts(Cell& cell, const wire::Step& step) {
   return place_new(cell, make_mount("devpts", options, 4, kAttrNoSuid | kAttrNoExec), cell.spec.text(step.a));
 }
 
+// Room for nothing but its own root: what is read back tells it from a tmpfs of the host.
+int hide(Cell& cell, const wire::Step& step) {
+  return place_new(cell, make_tmpfs(1, 1, kAttrReadOnly | kAttrNoExec), cell.spec.text(step.a));
+}
+
 int pivot(Cell& cell) {
   forget_parent(cell);
   int old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -421,6 +426,8 @@ int run_mount_step(Cell& cell, const wire::Step& step) {
     case StepKind::kCopyTree:
     case StepKind::kPut:
       return run_workspace_step(cell, step);
+    case StepKind::kHide:
+      return hide(cell, step);
     case StepKind::kDevice:
       return bind_device(cell, step);
     case StepKind::kProc:

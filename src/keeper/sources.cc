@@ -22,7 +22,11 @@ std::optional<std::vector<std::string>> sources_of(const Wish& wish) {
   for (std::uint32_t i = 0; i < header.step_count; ++i) {
     wire::Step step{};
     std::memcpy(&step, spec.data() + sizeof header + i * sizeof step, sizeof step);
-    if (step.kind != wire::StepKind::kBind && step.kind != wire::StepKind::kDevice) continue;
+    // What hides a directory goes with it: one that was made anew would lie open.
+    if (step.kind != wire::StepKind::kBind && step.kind != wire::StepKind::kDevice &&
+        step.kind != wire::StepKind::kHide) {
+      continue;
+    }
     if (step.b >= spec.size() - header.area_offset) return std::nullopt;
     const std::size_t at = header.area_offset + step.b;
     const std::size_t end = spec.find('\0', at);

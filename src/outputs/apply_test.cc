@@ -116,7 +116,7 @@ TEST(ApplyOutputs, R4_ACrashNeverSeparatesFilesAndManifest) {
     const TempTree tree(tree::quick_place());
     hand_back(tree, scene.before, scene.terms);
     if (scene.apply_until(tree, stop)) break;
-    ASSERT_TRUE(recover_target(tree.fd(), &tree::test_key));
+    ASSERT_TRUE(recover_target(tree.fd(), tree::test_source()));
     const Picture picture = tree.picture();
     EXPECT_TRUE(picture == old_picture || picture == new_picture) << "step " << stop;
     ++(picture == old_picture ? olds : news);
@@ -145,11 +145,11 @@ TEST(ApplyOutputs, R4_TheNextOneGoesOnFromWhereverACrashWas) {
 
 TEST(ApplyOutputs, RecoveryIsSaidAloud) {
   const TempTree tree;
-  EXPECT_EQ(*recover_target(tree.fd(), &tree::test_key), "");
+  EXPECT_EQ(*recover_target(tree.fd(), tree::test_source()), "");
   const Scene scene;
   hand_back(tree, scene.before, scene.terms);
   ASSERT_FALSE(scene.apply_until(tree, 4));
-  EXPECT_NE(*recover_target(tree.fd(), &tree::test_key), "");
+  EXPECT_NE(*recover_target(tree.fd(), tree::test_source()), "");
 }
 
 // Whoever writes to the target can write its manifest: what it says may be a lie, but never leads out.
@@ -163,7 +163,7 @@ TEST(ApplyOutputs, R4_ABadManifestStopsEverything) {
     const Outputs outputs{{"a", "1"}};
     EXPECT_FALSE(propose(tree.fd(), outputs, terms_of("p", OnConflict::kForce, OnStale::kPrune)));
     EXPECT_FALSE(managed_files(tree.fd()));
-    EXPECT_FALSE(forget(tree.fd(), std::vector<std::string>{"a"}, &tree::test_key));
+    EXPECT_FALSE(forget(tree.fd(), std::vector<std::string>{"a"}, tree::test_source()));
     EXPECT_EQ(tree.picture(), picture);
     EXPECT_EQ(tree.victim_picture(), victim);
   }
@@ -185,9 +185,9 @@ TEST(Forget, R4_APersonTakesAFileOver) {
   hand_back(tree, {{"a", "1"}, {"b", "1"}}, terms_of("p"));
   const std::vector<std::string> unknown{"a", "x"};
   const Picture picture = tree.picture();
-  EXPECT_FALSE(forget(tree.fd(), unknown, &tree::test_key));
+  EXPECT_FALSE(forget(tree.fd(), unknown, tree::test_source()));
   EXPECT_EQ(tree.picture(), picture);
-  ASSERT_TRUE(forget(tree.fd(), std::vector<std::string>{"a"}, &tree::test_key));
+  ASSERT_TRUE(forget(tree.fd(), std::vector<std::string>{"a"}, tree::test_source()));
   EXPECT_EQ(states(tree), "clean b p");
   EXPECT_EQ(hand_back(tree, {{"a", "2"}, {"b", "2"}}, terms_of("p")), "conflict a, update b");
   EXPECT_EQ(files_of(tree), (Picture{{"a", "file 420 1"}, {"b", "file 420 1"}}));
@@ -196,7 +196,7 @@ TEST(Forget, R4_APersonTakesAFileOver) {
 TEST(Forget, TheLastOneTakesTheManifestWithIt) {
   const TempTree tree;
   hand_back(tree, {{"a", "1"}}, terms_of("p"));
-  ASSERT_TRUE(forget(tree.fd(), std::vector<std::string>{"a"}, &tree::test_key));
+  ASSERT_TRUE(forget(tree.fd(), std::vector<std::string>{"a"}, tree::test_source()));
   EXPECT_EQ(tree.picture(), (Picture{{"a", "file 420 1"}}));
 }
 

@@ -22,7 +22,7 @@ inline Terms terms_of(std::string producer, OnConflict on_conflict = OnConflict:
   terms.on_conflict = on_conflict;
   terms.on_stale = on_stale;
   terms.now = "2026-01-31T12:00:00Z";
-  terms.key = &tree::test_key;
+  terms.key = tree::test_source();
   return terms;
 }
 

@@ -127,6 +127,8 @@ std::string describe(const Step& step) {
                          flags_text(step.x));
     case StepKind::kPut:
       return fmt::format("copy {} to /{}", step.b, step.a);
+    case StepKind::kHide:
+      return fmt::format("hide {}: an empty directory over it, read-only", step.b);
     case StepKind::kDevice:
       return fmt::format("device /{} ({}:{})", step.a, step.x, step.y);
     case StepKind::kProc:

@@ -51,6 +51,15 @@ struct WorkspaceFacts {
   bool operator==(const WorkspaceFacts&) const = default;
 };
 
+// A place where this user's runs are recorded, with the key that seals what is applied: no guest sees it.
+struct OwnPlace {
+  std::string path;     // without symbolic links
+  std::string named;    // as it was chosen
+  bool there = false;   // a directory lies there
+  bool chosen = false;  // by this run, which makes it where it is missing; else another run might use it
+  bool operator==(const OwnPlace&) const = default;
+};
+
 // What a pattern of sockets.allow finds.
 struct SocketFacts {
   std::string pattern;             // absolute
@@ -98,6 +107,7 @@ struct HostFacts {
   bool disk_images = true;  // root can make and mount a file system in a file; asked where a weaker limit would do
   std::vector<WorkspaceFacts> workspaces;  // of the policy's; looked at for each run
   std::vector<SocketFacts> sockets;        // the same
+  std::vector<OwnPlace> own_places;        // looked for where something of the host is granted
   bool operator==(const HostFacts&) const = default;
 };
 

@@ -303,6 +303,7 @@ Result<Plan> make_plan(const Policy& policy, const Request& request, const HostF
   add_cgroup(plan, host);
   add_environment(plan, policy, request);
   CLOCHE_TRY(settle_grants(plan, context));
+  CLOCHE_TRY(settle_own_places(plan, context));
   if (plan.env.size() > wire::kMaxArgs / 2) {
     return fail(ErrorCode::kInvalidInput, "plan",
                 fmt::format("{} environment variables are more than a cell takes", plan.env.size()),

@@ -106,6 +106,7 @@ struct Plan {
   std::vector<CgroupSetting> cgroup;
   std::vector<std::string> grants;     // host paths; none may lead through a symbolic link
   std::vector<HostMount> host_mounts;  // index = y of kBindFd
+  std::vector<std::string> hidden;     // directories of the host inside of them that look empty to the guest
   std::vector<Workspace> workspaces;
   std::vector<Kept> keep;    // what a proposal may keep of a file beside content and mode
   std::string own_disk;      // a directory of the host: the scratch is a file system in a file there; empty: in memory

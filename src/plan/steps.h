@@ -21,6 +21,11 @@ struct StepContext {
   std::string home;  // of the engine's user, for ~ in grants
 };
 
+struct Grant {
+  std::string path;     // absolute
+  std::uint64_t flags;  // wire::MountFlags
+};
+
 // The whole cell: root, view, credentials, limits, walls.
 void add_namespace_steps(Plan& plan, const StepContext& context);
 // Tier 0: no namespace; walls and limits only.
@@ -40,6 +45,10 @@ void add_exec(Plan& plan, const std::string& cwd);
 void add_tail(Plan& plan, const StepContext& context);
 // Workspaces with what takes their changes; refused where the host cannot do it.
 Status settle_workspaces(Plan& plan, const StepContext& context);
+// What of the grants no guest may see: hidden or, where the backend cannot, refused.
+Status settle_own_places(Plan& plan, const StepContext& context);
+// Directories between a writable grant and what is hidden in it. Mounted each by itself, none can be moved away.
+std::vector<Grant> pinned(const Plan& plan, const StepContext& context);
 // The way out, and its variables; refused where the backend has none or the host lacks a socket.
 Status settle_gateway(Plan& plan, const StepContext& context);
 void add_gateway_environment(const Plan& plan, std::map<std::string, std::string>& env);
@@ -61,10 +70,6 @@ Step landlock_rule(std::string path, std::uint64_t access);
 Step optional_landlock_rule(std::string path, std::uint64_t access);
 std::vector<Step> grant_rules(const StepContext& context);
 
-struct Grant {
-  std::string path;     // absolute
-  std::uint64_t flags;  // wire::MountFlags
-};
 // The shorter path first, or it would cover the longer one.
 std::vector<Grant> sorted_grants(const StepContext& context);
 

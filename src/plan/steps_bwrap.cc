@@ -81,6 +81,10 @@ void add_view(Plan& plan, const StepContext& context) {
   for (const Grant& grant : sorted_grants(context)) {
     args.put({(grant.flags & wire::kReadOnly) != 0 ? "--ro-bind" : "--bind", grant.path, grant.path});
   }
+  for (const Grant& pin : pinned(plan, context)) args.put({"--bind", pin.path, pin.path});
+  for (const std::string& path : plan.hidden) {
+    args.put({"--perms", "0555", "--size", "1", "--tmpfs", path, "--remount-ro", path});
+  }
   if (context.host.proc_mountable) mask_proc(args, context.host.proc_entries);
   args.put({"--remount-ro", "/"});
 }

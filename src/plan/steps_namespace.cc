@@ -124,6 +124,13 @@ void add_grant(Plan& plan, const std::string& path, std::uint64_t flags, bool by
              .y = index});
 }
 
+void add_hidden(Plan& plan, const std::string& below) {
+  for (const std::string& path : plan.hidden) {
+    if (!lies_below(path, below)) continue;
+    add(plan, {.kind = StepKind::kHide, .serves = Guarantee::kFileSystem, .a = relative(path), .b = path});
+  }
+}
+
 // The tree itself below, read-only; what takes the changes lies on top of it.
 void add_workspace(Plan& plan, const Workspace& workspace, const Policy& policy) {
   const std::uint64_t flags = policy.files.exec_writable ? 0 : static_cast<std::uint64_t>(wire::kNoExec);
@@ -131,6 +138,8 @@ void add_workspace(Plan& plan, const Workspace& workspace, const Policy& policy)
   plan.steps.back().serves = Guarantee::kWorkspace;
   // Its owner must be mapped, or nothing could be changed; what is copied need only be read.
   if (plan.own_host_uid) plan.host_mounts.back().writable = workspace.maps_owners;
+  // A copy would have what is hidden in it later, and with whatever name the guest gives it then.
+  if (workspace.copied) add_hidden(plan, workspace.path);
   add(plan, {.kind = workspace.copied ? StepKind::kCopyTree : StepKind::kOverlay,
              .serves = Guarantee::kWorkspace,
              .a = relative(workspace.path),
@@ -236,6 +245,8 @@ void add_namespace_steps(Plan& plan, const StepContext& context) {
   add_file(plan, ".cloche", "held by Landlock\n");
   if (context.request.script) add_file(plan, "cell/" + context.request.script->name, context.request.script->text);
   add_grants(plan, context);
+  for (const Grant& pin : pinned(plan, context)) add_grant(plan, pin.path, pin.flags, plan.own_host_uid);
+  add_hidden(plan, "/");
   add_puts(plan, context);
   // Behind all that the engine clones.
   if (!plan.own_disk.empty()) plan.steps[scratch].z = plan.host_mounts.size() + 1;

@@ -44,14 +44,13 @@ bool can_hold_programs(const std::string& parent) {
          (info.f_flag & ST_NOEXEC) == 0;
 }
 
-// An ordinary user's lies below the state directory, where nobody else can go. Root's guests have other uids and must
-// be able to go there, which root's home does not let them.
+// An ordinary user's lies beside the state directory, where nobody else can go; inside of it nothing can be granted.
+// Root's guests have other uids and must be able to go there, which root's home does not let them.
 Words parents_for(const Environment& env) {
   Words out;
   const auto own = store::choose_place(env);
-  if (::geteuid() != 0 && own && store::open_beside_runs(*own, "prove", store::Missing::kMake)) {
-    out.push_back(own->directory + "/prove");
-  }
+  const store::Place beside = own ? store::Place{own->directory + "-prove", own->chosen} : store::Place{};
+  if (::geteuid() != 0 && own && store::make_state(beside)) out.push_back(beside.directory);
   out.insert(out.end(), kShared.begin(), kShared.end());
   std::erase_if(out, [](const std::string& one) { return one.size() > kLongestParent || !can_hold_programs(one); });
   if (out.empty()) out.emplace_back(kShared.front());  // what is wrong with it will be told

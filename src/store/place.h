@@ -1,6 +1,7 @@
 // Where runs are recorded: the state directory of one user.
 //
 //   STATE/live/ID.sock     a run that can be spoken to: live.h
+//   STATE/applying/        for each tree that is applied to, which application it is: applications.h
 //   STATE/apply.key        what seals journals of applications: apply_key.h
 //   STATE/gc.lock          one collection at a time; its time is that of the last one
 //   STATE/book, book-*     runs that keep nothing but their report, many in each (book.h)
@@ -8,8 +9,9 @@
 //                          outputs.json of others
 //   STATE/runs/.gone-ID/   a run that is being removed; nobody but a collection looks at it
 //
-// A policy may grant a guest a directory that this one lies in. So everything here is read as a stranger's: opened by
-// descriptors, never through a link, bounded, and judged before it is used.
+// Where a policy grants a directory that this one lies in, it is hidden from the guest (plan/own_places.cc). Still
+// everything here is read as a stranger's: opened by descriptors, never through a link, bounded, and judged before it
+// is used.
 #pragma once
 
 #include <map>

@@ -44,6 +44,8 @@ class Judge {
         return seen_.host_uid == 0;
       case Guarantee::kCapabilities:
         return !own_sets_empty();
+      case Guarantee::kFileSystem:
+        return in_cell() && !open_to_guest().empty();
       case Guarantee::kFileAccess:
         return (seen_.probe & wire::kProbeLandlockHeld) == 0;
       default:
@@ -257,8 +259,22 @@ class Judge {
       if (!m.has("nosuid")) return {false, m.point + " honours setuid"};
       if (!m.has("nodev") && !m.point.starts_with("/dev")) return {false, m.point + " honours devices"};
     }
-    return {own.holds,
-            fmt::format("{}, root tmpfs read-only, {} mounts, all nosuid", own.evidence, seen_.mounts.size())};
+    if (const std::string open = open_to_guest(); !open.empty()) return {false, open + " is not hidden"};
+    const std::string hidden =
+        plan_.hidden.empty() ? std::string() : fmt::format("; hidden: {}", fmt::join(plan_.hidden, ", "));
+    return {own.holds, fmt::format("{}, root tmpfs read-only, {} mounts, all nosuid{}", own.evidence,
+                                   seen_.mounts.size(), hidden)};
+  }
+
+  // What was to be hidden and is not: what a guest meets there must be the empty directory that was made for it.
+  std::string open_to_guest() const {
+    constexpr std::uint64_t kPage = 64;  // KiB, and the largest that there is
+    for (const std::string& path : plan_.hidden) {
+      const MountReading* cover = mount(path);
+      const auto size = cover != nullptr && cover->type == "tmpfs" ? tmpfs_option(*cover, "size=") : std::nullopt;
+      if (!size || *size > kPage || !cover->has("ro")) return path;
+    }
+    return {};
   }
 
   Answer proc_view() const {

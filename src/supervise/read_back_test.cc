@@ -113,7 +113,24 @@ std::vector<Break> breaks() {
                    for (MountReading& m : parse_mountinfo(mounts)) s.mounts.push_back(std::move(m));
                  }};
   };
+  const auto hidden = [](const char* how, const char* mounts) {
+    return Break{G::kFileSystem, how, [=](Plan& p, Inspection& s) {
+                   p.hidden = {"/home/me/state"};
+                   for (MountReading& m : parse_mountinfo(mounts)) s.mounts.push_back(std::move(m));
+                 }};
+  };
   std::vector<Break> out{
+      hidden("nothing lies over it", "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"),
+      hidden("the host's own tmpfs",
+             "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
+             "9 8 0:61 / /home/me/state ro,nosuid,nodev - tmpfs none rw,size=65536k\n"),
+      hidden("a guest could fill it",
+             "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
+             "9 8 0:61 / /home/me/state rw,nosuid,nodev - tmpfs none rw,size=4k\n"),
+      hidden("covered again",
+             "8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
+             "9 8 0:61 / /home/me/state ro,nosuid,nodev - tmpfs none rw,size=4k,nr_inodes=1\n"
+             "10 9 8:1 /x /home/me/state ro,nosuid,nodev - ext4 /dev/vda rw\n"),
       workspace("no mount", ""),
       workspace("the host's tree itself", "8 1 8:1 /srv/a /srv/a rw,nosuid,nodev - ext4 /dev/vda rw\n"),
       workspace("nothing takes the changes",
@@ -213,6 +230,25 @@ TEST(Judge, X1_63_EachBrokenGuaranteeIsFoundAndNamed) {
     EXPECT_EQ(receipt.error().step, to_string(broken.guarantee)) << broken.how << ": " << receipt.error().text();
     EXPECT_FALSE(receipt.error().hint.empty());
   }
+}
+
+TEST(Judge, X6_WhatIsHiddenIsNamedInTheReceiptAndHoldsAlsoWhereTheViewIsWeakened) {
+  Plan plan = plan_for(samples::root_v1());
+  plan.hidden = {"/home/me/state"};
+  Inspection seen = good();
+  for (MountReading& m :
+       parse_mountinfo("8 1 8:1 /home/me /home/me ro,nosuid,nodev - ext4 /dev/vda rw\n"
+                       "9 8 0:61 / /home/me/state ro,nosuid,nodev - tmpfs none rw,size=4k,nr_inodes=1\n")) {
+    seen.mounts.push_back(std::move(m));
+  }
+  auto receipt = judge(plan, seen);
+  ASSERT_TRUE(receipt) << receipt.error().text();
+  const auto line = std::ranges::find(*receipt, Guarantee::kFileSystem, &ReceiptLine::guarantee);
+  EXPECT_NE(line->evidence.find("hidden: /home/me/state"), std::string::npos) << line->evidence;
+  std::ranges::find(plan.guarantees, Guarantee::kFileSystem, &ReceiptLine::guarantee)->standing = Standing::kWeakened;
+  EXPECT_TRUE(judge(plan, seen));
+  seen.mounts.pop_back();
+  EXPECT_FALSE(judge(plan, seen)) << "as bwrap's is";
 }
 
 TEST(Judge, X6_AWorkspaceThatTakesItsChangesHolds) {

@@ -70,6 +70,11 @@ Error explain_step(const Step& failed, int error) {
                    ? "it lies in a directory that the cell has from the host: grant the socket or the directory"
                    : "another grant may lie in its way";
       break;
+    case StepKind::kHide:
+      e.code = ErrorCode::kRefused;
+      e.message = fmt::format("the state directory of cloche, '{}', cannot be hidden from the guest", failed.b);
+      e.hint = "grant directories beside it";
+      break;
     case StepKind::kOverlay:
       e.code = ErrorCode::kRefused;
       e.hint = "set workspace.mode = \"copy\"";

@@ -1,8 +1,10 @@
 #include "tree/apply.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "tree/check.h"
 #include "tree/held_signals.h"
 #include "tree/inspect.h"
+#include "tree/moves.h"
 #include "tree/path_rules.h"
 #include "tree/staging.h"
 
@@ -47,6 +50,7 @@ std::string left_text(const std::vector<std::string>& left) {
 
 std::string why_text(const KeptAside& kept) {
   const std::string path = printable(kept.path);
+  if (kept.why == KeptAside::Why::kEarlier) return "; what " + path + " was before";
   if (kept.why == KeptAside::Why::kChanged) return "; somebody else changed what " + path + " was before, which";
   if (kept.why == KeptAside::Why::kTaken) return "; somebody else wrote " + path + " meanwhile, and what it was before";
   return "; the directory of " + path + " is not there any more, and what was there before";
@@ -103,24 +107,36 @@ Result<Outcome> carry(int root, const Staging& staging, const Journal& journal, 
   return Outcome{false, forward.error(), kept_text(work)};
 }
 
+// It ended, and was interrupted before that was noted: a copy of its journal must not count for longer.
+void forget_done(const Staging& staging) {
+  const auto seal = staging.seal();
+  if (seal && staging.journal(Stage::kDone, *seal)) staging.end(*seal);
+}
+
 Result<Recovered> recover_locked(int root, const Staging& staging, const Progress& progress) {
   const HeldSignals held;
   CLOCHE_TRY_ASSIGN(const Stage stage, staging.stage());
   CLOCHE_TRY_ASSIGN(const Entries left, entries_of(staging.folder(), "."));
   if (left == Entries::kNone) return Recovered{};
   Recovered result{Recovery::kDiscarded, {}};
-  if (stage == Stage::kCommitted) {
-    CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
+  if (stage == Stage::kDone) {
+    forget_done(staging);
+  } else if (stage == Stage::kCommitted) {
+    CLOCHE_TRY_ASSIGN(const Seal seal, staging.seal());
+    CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage, seal));
     CLOCHE_TRY_ASSIGN(const Outcome outcome, carry(root, staging, journal, progress));
     result.outcome = outcome.done ? Recovery::kFinished : Recovery::kRolledBack;
     if (!outcome.done) result.reason = outcome.why.text() + outcome.kept;
+    staging.end(seal);
   } else if (stage == Stage::kUndoing) {
-    CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage));
+    CLOCHE_TRY_ASSIGN(const Seal seal, staging.seal());
+    CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage, seal));
     CarryOut work(root, staging, journal, progress);
     if (auto undone = undo(work, staging); !undone) {
       return std::unexpected(not_undone(std::string(kInterrupted), undone.error(), work));
     }
     result = {Recovery::kRolledBack, std::string(kInterrupted) + kept_text(work)};
+    staging.end(seal);
   }
   CLOCHE_TRY(staging.clear(progress));
   return result;
@@ -140,11 +156,48 @@ Result<Present> present_file(int root, const Task& task) {
   return present;
 }
 
+// The directory that the next entry is in, or comes to, once all before it are in the journal.
+Result<std::uint64_t> folder_of(int root, const Entry& entry, const Journal& journal) {
+  const std::size_t slash = entry.path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "" : entry.path.substr(0, slash);
+  const auto above = std::ranges::lower_bound(journal, parent, {}, &Entry::path);
+  const bool listed = above != journal.end() && above->path == parent;
+  if (listed && above->puts() && is_directory(above->new_thing)) return above->new_thing->identity.inode;
+  CLOCHE_TRY_ASSIGN(const Fd folder,
+                    open_beneath(root, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY, Mounts::kRefuse));
+  struct stat st {};
+  if (::fstat(folder.get(), &st) != 0) {
+    return fail_errno(errno, "inspect " + printable(parent), "could not be inspected");
+  }
+  // One that the proposal takes or changes gets the owner's rights first.
+  const bool moves = entry.takes() || entry.puts();
+  if (moves && !listed && ::faccessat(folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    return fail(ErrorCode::kRefused, "apply " + printable(entry.path),
+                "its directory " + (parent.empty() ? std::string("itself") : printable(parent)) +
+                    " is one that this user may not write to",
+                "chmod u+wx " + (parent.empty() ? std::string(".") : printable(parent)) + " there, and apply again");
+  }
+  return st.st_ino;
+}
+
 Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options) {
   Journal journal;
+  std::string last;
+  std::uint64_t folder = 0;
+  bool judged = false;
   for (Task& task : tasks) {
     const std::size_t number = journal.size();
     CLOCHE_TRY(not_cancelled(options.cancelled));
+    const std::size_t slash = task.entry.path.rfind('/');
+    std::string parent = slash == std::string::npos ? "" : task.entry.path.substr(0, slash);
+    const bool moves = task.entry.takes() || task.entry.puts();
+    // Neighbours come one after the other.
+    if (number == 0 || parent != last || (moves && !judged)) {
+      CLOCHE_TRY_ASSIGN(folder, folder_of(root, task.entry, journal));
+      last = std::move(parent);
+      judged = moves;
+    }
+    task.entry.folder = folder;
     if (task.entry.puts()) {
       tell(options, "stage " + printable(task.entry.path));
       if (task.change == nullptr) {
@@ -180,7 +233,7 @@ void count(const std::vector<Task>& tasks, Applied& applied) {
 // Signals are held from the decision on, for as long as the caller says.
 Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& tasks, const Options& options,
                        std::optional<HeldSignals>& held) {
-  const auto seal = staging.seal();
+  const auto seal = staging.begin();
   auto journal = seal ? stage_all(root, staging, tasks, options) : std::unexpected(seal.error());
   held.emplace();
   if (auto wanted = not_cancelled(options.cancelled); journal && !wanted) journal = std::unexpected(wanted.error());
@@ -191,9 +244,12 @@ Status stage_and_carry(int root, const Staging& staging, std::vector<Task>& task
   if (!journal) {
     Error error = std::move(journal).error();
     error.message += "; " + std::string(kAsItWas);
+    if (seal) staging.end(*seal);
     return std::unexpected(std::move(error));
   }
   CLOCHE_TRY_ASSIGN(Outcome outcome, carry(root, staging, *journal, options.progress));
+  tell(options, "end");
+  staging.end(*seal);
   if (outcome.done) return {};
   outcome.why.message += outcome.kept.empty() ? "; everything was undone, and " + std::string(kAsItWas)
                                               : "; everything else was undone" + outcome.kept;

@@ -39,7 +39,7 @@ struct Options {
   // Asked until it is decided: yes ends it with ECANCELED, and the tree is as it was. From then on the signals that
   // would end the process are held back until it is done or undone.
   std::function<bool()> cancelled = {};
-  // Of the user's own, the same one for as long as an application may have to be recovered. Without it nothing can be
+  // Of the user's own, the same for as long as an application may have to be recovered. Without it nothing can be
   // applied, and no journal counts.
   KeySource key = {};
 };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -311,6 +312,34 @@ TEST(Apply, FiveThousandFilesInManyDirectories) {
   for (int i = 0; i < 100; ++i) removal.push_back(remove_now(tree, "d" + std::to_string(i)));
   expect_applied(try_apply(tree.fd(), removal));
   expect_picture(tree, {});
+}
+
+TEST(Apply, X6_ADirectoryThatMayNotBeWrittenToIsNamedBeforeAnythingIsDone) {
+  if (::geteuid() == 0) return;  // root writes everywhere; ctest runs this as an ordinary user, too
+  const TempTree tree;
+  tree.folder("d");
+  tree.folder("d/mode");
+  tree.file("d/a", "old");
+  tree.file("first", "old");
+  ASSERT_EQ(::chmod(tree.path("d").c_str(), 0555), 0);
+  const Picture before = tree.picture();
+  std::vector<std::string> steps;
+  Options options;
+  options.progress = [&](std::string_view step) { steps.emplace_back(step); };
+  for (const auto& changes : {proposal(replace_now(tree, add("first", "new")), replace_now(tree, add("d/a", "new"))),
+                              proposal(add("d/new", "new")), proposal(remove_now(tree, "d/a")),
+                              proposal(replace_now(tree, add_folder("d/mode", 0700)), add("d/new", "new"))}) {
+    const auto result = try_apply(tree.fd(), changes, options);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kRefused) << result.error().text();
+    EXPECT_NE(result.error().text().find("directory d is one that this user may not write to"), std::string::npos)
+        << result.error().text();
+    EXPECT_NE(result.error().text().find("chmod u+wx d"), std::string::npos) << result.error().text();
+    EXPECT_EQ(std::ranges::find(steps, "commit"), steps.end());
+    EXPECT_EQ(tree.picture(), before);
+  }
+  expect_applied(try_apply(tree.fd(), proposal(replace_now(tree, add_folder("d/mode", 0700)))));
+  ASSERT_EQ(::chmod(tree.path("d").c_str(), 0755), 0);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The part of carrying out that takes it all back.
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace cloche::tree {
 
 Status CarryOut::back() {
   way_ = Way::kBack;
+  find_kept();
   undo_each(Order::kParentsFirst, &CarryOut::loosen_again);
   undo_each(Order::kChildrenFirst, &CarryOut::clear_way_back);
   undo_each(Order::kParentsFirst, &CarryOut::bring_back);
@@ -56,7 +58,7 @@ bool CarryOut::folder_is_away(std::size_t number) const {
   const std::string parent = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
   const auto found = std::ranges::lower_bound(journal_, parent, {}, &Entry::path);
   if (found == journal_.end() || found->path != parent || !found->takes() ||
-      found->old_thing->identity.inode != folders_of_[number])
+      found->old_thing->identity.inode != folder_known(number))
     return false;
   const auto away = staging_.holds(Staging::old_name(static_cast<std::size_t>(found - journal_.begin())));
   return !away || *away;
@@ -73,10 +75,7 @@ Result<Place> CarryOut::place_back(std::size_t number) {
   if (auto folder = folder_back(number)) return Place{*std::move(folder), path.substr(path.rfind('/') + 1)};
   auto place = find_patiently(path);
   // Not held any more, but known: what has its path by now may be somebody else's.
-  struct stat st{};
-  const std::uint64_t known = folders_of_[number];
-  if (place && known != 0 && (::fstat(place->folder.get(), &st) != 0 || st.st_ino != known) &&
-      !folder_is_away(number)) {
+  if (place && is_another(number, *place) && !folder_is_away(number)) {
     return fail_errno(ENOENT, "undo " + printable(path),
                       "another directory is at the place of the one that was changed");
   }
@@ -171,15 +170,56 @@ Status CarryOut::put_back(std::size_t number) {
   return serves ? Status() : moved;
 }
 
-Status CarryOut::keep_aside(std::size_t number, KeptAside::Why why) {
+namespace {
+
+constexpr int kMaxTries = 1000;
+
+void go_up(std::string& folder) { folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/')); }
+
+// Of what is kept aside, but for the number behind it.
+std::string stem_of(const std::string& path) {
   constexpr std::size_t kMaxStem = 200;
-  constexpr int kMaxTries = 1000;
+  return path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1).substr(0, kMaxStem) +
+         std::string(kOldSuffix);
+}
+
+std::string attempted(const std::string& stem, int attempt) {
+  return attempt == 1 ? stem : stem + "-" + std::to_string(attempt);
+}
+
+}  // namespace
+
+void CarryOut::find_kept() {
+  for (std::size_t i = 0; i < journal_.size(); ++i) {
+    if (!journal_[i].takes() || folders_of_[i] != 0) continue;
+    const auto waits = staging_.holds(Staging::old_name(i));
+    if (waits && !*waits && !old_is_at_its_place(journal_[i])) find_kept(i);
+  }
+}
+
+void CarryOut::find_kept(std::size_t number) {
+  const Entry& entry = journal_[number];
+  const std::string stem = stem_of(entry.path);
+  for (std::string folder = entry.path; !folder.empty();) {
+    go_up(folder);
+    const std::string before = folder.empty() ? "" : folder + "/";
+    const auto place = find_place(root_, before + stem, Mounts::kRefuse);
+    struct stat st{};
+    for (int attempt = 1; place && attempt <= kMaxTries; ++attempt) {
+      const std::string name = attempted(stem, attempt);
+      if (::fstatat(place->folder.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) break;
+      if (st.st_ino != entry.old_thing->identity.inode || kind_of(st) != entry.old_thing->kind) continue;
+      kept_aside_.push_back({KeptAside::Why::kEarlier, entry.path, before + name});
+      return;
+    }
+  }
+}
+
+Status CarryOut::keep_aside(std::size_t number, KeptAside::Why why) {
   const Entry& entry = journal_[number];
   std::string folder = entry.path;
-  const auto go_up = [&folder] { folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/')); };
-  go_up();
-  const std::string stem =
-      entry.path.substr(folder.empty() ? 0 : folder.size() + 1).substr(0, kMaxStem) + std::string(kOldSuffix);
+  go_up(folder);
+  const std::string stem = stem_of(entry.path);
   const auto path_of = [&](const std::string& name) { return folder.empty() ? name : folder + "/" + name; };
   // Beside its place, or in the nearest directory that there still is.
   Result<Place> place = Place{};
@@ -188,14 +228,19 @@ Status CarryOut::keep_aside(std::size_t number, KeptAside::Why why) {
   } else {
     place = find_place(root_, path_of(stem), Mounts::kRefuse);
   }
+  // What somebody put in place of its directory is not one to leave it in; the tree's own is no other.
+  if (place && is_another(number, *place) && !folder_is_away(number)) {
+    folder.clear();
+    place = find_place(root_, stem, Mounts::kRefuse);
+  }
   while (!place && place.error().errno_value == ENOENT && !folder.empty()) {
-    go_up();
+    go_up(folder);
     place = find_place(root_, path_of(stem), Mounts::kRefuse);
   }
   if (!place) return std::unexpected(place.error());
   tell("keep", entry);
   for (int attempt = 1;; ++attempt) {
-    const std::string name = attempt == 1 ? stem : stem + "-" + std::to_string(attempt);
+    const std::string name = attempted(stem, attempt);
     const auto moved = move(staging_.folder(), Staging::old_name(number), place->folder.get(), name, entry);
     if (!moved && moved.error().errno_value == EEXIST && attempt < kMaxTries) continue;
     if (moved) kept_aside_.push_back({why, entry.path, path_of(name)});
@@ -206,7 +251,7 @@ Status CarryOut::keep_aside(std::size_t number, KeptAside::Why why) {
 Status CarryOut::find_left() {
   std::set<std::string_view> told;
   for (const KeptAside& kept : kept_aside_) {
-    if (kept.why == KeptAside::Why::kTaken) told.insert(kept.path);
+    if (kept.why == KeptAside::Why::kTaken || kept.why == KeptAside::Why::kEarlier) told.insert(kept.path);
   }
   for (std::size_t i = 0; i < journal_.size(); ++i) {
     if (!journal_[i].puts() || told.contains(journal_[i].path)) continue;

@@ -51,8 +51,15 @@ Result<Fd> CarryOut::directory_of(const Entry& entry, const Thing& thing) {
 
 Result<Place> CarryOut::place_now(std::size_t number) {
   CLOCHE_TRY_ASSIGN(Place place, find_place(root_, journal_[number].path, Mounts::kRefuse));
+  if (is_another(number, place)) return changed(journal_[number]);
   folders_of_[number] = folders_.keep(place.folder.get());
   return place;
+}
+
+bool CarryOut::is_another(std::size_t number, const Place& place) const {
+  struct stat st{};
+  const std::uint64_t known = folder_known(number);
+  return known != 0 && (::fstat(place.folder.get(), &st) != 0 || st.st_ino != known);
 }
 
 Status CarryOut::loosen_old(std::size_t number) {

@@ -16,7 +16,7 @@ namespace cloche::tree {
 
 // An old thing that found no way back to its place, and where it lies instead.
 struct KeptAside {
-  enum class Why { kTaken, kFolderGone, kChanged } why = Why::kTaken;
+  enum class Why { kTaken, kFolderGone, kChanged, kEarlier } why = Why::kTaken;
   std::string path;
   std::string place;
 };
@@ -28,10 +28,10 @@ class CarryOut {
 
   // What goes out, what is new in, modes last; then everything is on the disk.
   Status forward();
-  // The other way round, in the very directories that were changed, wherever they are by now; after a crash by their
-  // paths. As far as it goes: one path that cannot be undone keeps no other from it. What others have put
-  // into the tree meanwhile stays, and an old thing whose place it has is kept beside it. An error is the first of what
-  // could not be undone; its old thing is still in the staging directory.
+  // The other way round, in the very directories that were changed, wherever they are by now; after a crash at their
+  // paths alone, and nowhere if another one is there. As far as it goes: one path that cannot be undone keeps no other
+  // from it. What others have put into the tree meanwhile stays, and an old thing whose place it has is kept beside it.
+  // An error is the first of what could not be undone; its old thing is still in the staging directory.
   Status back();
   const std::vector<KeptAside>& kept_aside() const { return kept_aside_; }
   // Places of new things that did not come back: somebody else moved, removed, changed or uses them.
@@ -64,6 +64,9 @@ class CarryOut {
   // what could be written elsewhere before is not theirs to put back.
   bool is_spoiled(std::size_t number) const;
   Status find_left();
+  // Kept aside by an undo that did not come to its end, and could tell nobody.
+  void find_kept();
+  void find_kept(std::size_t number);
 
   // After an exchange the old thing has the name of the new one in the staging directory, or the other way round.
   Status sort_out(std::size_t number);
@@ -72,6 +75,11 @@ class CarryOut {
   static Status check_old(const Entry& entry, const Place& place);
   Status check_new(std::size_t number) const;
 
+  // The directory that was changed or, after a crash, that the journal names; 0: not known.
+  std::uint64_t folder_known(std::size_t number) const {
+    return folders_of_[number] != 0 ? folders_of_[number] : journal_[number].folder;
+  }
+  bool is_another(std::size_t number, const Place& place) const;
   // Where the entry's thing goes now, and where it was when this changed it.
   Result<Place> place_now(std::size_t number);
   Result<Place> place_back(std::size_t number);

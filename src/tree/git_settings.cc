@@ -130,6 +130,7 @@ class Reader {
     std::string value = read_value();
     if (value.empty()) return;
     if (is_command(section_, key, value)) found_.push_back({GitPath::Kind::kCommand, value});
+    if (section_ == "core" && key == "worktree") found_.push_back({GitPath::Kind::kWorktree, value});
     if (section_ == "core" && key == "hookspath") found_.push_back({GitPath::Kind::kHooks, std::move(value)});
     const bool includes = section_ == "include" || section_ == "includeif";
     if (includes && key == "path") found_.push_back({GitPath::Kind::kInclude, std::move(value)});
@@ -181,6 +182,16 @@ bool may_be_path(std::string_view word) {
   return word.find_first_of("./") != std::string_view::npos;
 }
 
+// Programs that run the file that they are given, whatever its name is.
+bool runs_files(std::string_view word) {
+  constexpr std::string_view kPrograms[] = {"sh",     "bash", "dash",  "ash",  "ksh",  "zsh",     "fish",  "busybox",
+                                            "source", ".",    "perl",  "ruby", "node", "nodejs",  "deno",  "bun",
+                                            "lua",    "php",  "awk",   "gawk", "mawk", "sed",     "make",  "gmake",
+                                            "tclsh",  "wish", "guile", "env",  "exec", "Rscript", "expect"};
+  word.remove_prefix(word.rfind('/') == std::string_view::npos ? 0 : word.rfind('/') + 1);
+  return word.starts_with("python") || std::ranges::find(kPrograms, word) != std::end(kPrograms);
+}
+
 // The words of a command: with quotes as a shell has them, or with everything that is special to it in between words.
 class Words {
  public:
@@ -201,6 +212,14 @@ class Words {
       }
     }
     end_word();
+  }
+
+  // When all of it has been read.
+  void add_plain() {
+    for (const std::string& word : plain_) {
+      const bool name = word.find_first_not_of("./") != std::string::npos && !runs_files(word);
+      if (runs_ && name) found_.insert(word);
+    }
   }
 
   void read_all(std::string_view command) {
@@ -241,11 +260,15 @@ class Words {
   void end_word() {
     if (after_expansion_ && word_.starts_with('/')) word_.erase(0, word_.find_first_not_of('/'));
     if (may_be_path(word_)) found_.insert(word_);
+    runs_ = runs_ || runs_files(word_);
+    if (!word_.empty() && !word_.starts_with('-')) plain_.insert(word_);
     word_.clear();
     after_expansion_ = false;
   }
 
   std::set<std::string>& found_;
+  std::set<std::string> plain_ = {};  // all words
+  bool runs_ = false;
   std::string word_ = {};
   bool after_expansion_ = false;
 };
@@ -262,6 +285,7 @@ std::set<std::string> paths_in_command(std::string_view command) {
   Words words(found);
   words.read_quoted(command);
   words.read_all(command);
+  words.add_plain();
   return found;
 }
 

@@ -74,6 +74,20 @@ TEST(GitSettings, APathInACommandIsFoundHoweverItIsWritten) {
   }
 }
 
+TEST(GitSettings, WhereTheSettingsAreSeenFromIsFound) {
+  EXPECT_EQ(git_paths("[core]\nworktree = ../../x\n"), (Found{{GitPath::Kind::kWorktree, "../../x"}}));
+}
+
+TEST(GitSettings, EachWordMayBeAFileWhereAProgramRunsFiles) {
+  for (const char* command : {"!sh check", "!bash -e check x", "python3 check", "/bin/sh check", "! . check",
+                              "env check", "!f() { sh \"$1\"; }; f check", "make -f check"}) {
+    EXPECT_TRUE(paths_in_command(command).contains("check")) << command;
+  }
+  EXPECT_EQ(paths_in_command("!git status"), Words{}) << "is a word of git's own";
+  EXPECT_EQ(paths_in_command("!check"), Words{}) << "is looked for in PATH";
+  EXPECT_FALSE(paths_in_command("sh -e check").contains("-e"));
+}
+
 TEST(GitSettings, NothingElseIsFound) {
   for (const char* text : {"", "[", "[core", "[core]", "[core]\nhooksPath", "[core]\nhooksPath =", "hooksPath = x",
                            "[other]\nhooksPath = x", "[core]\n# hooksPath = x", "[core]\npath = x",

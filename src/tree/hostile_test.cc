@@ -359,11 +359,11 @@ TEST(Hostile, AStagingDirectoryThatIsNotOursIsNotUsed) {
 }
 
 void plant(const TempTree& tree, const Journal& journal, const std::string& name = "journal",
-           const KeySource& key = &test_key) {
+           const KeySource& source = test_source()) {
   tree.folder(".cloche-apply", 0700);
   tree.file(".cloche-apply/n0", "planted");
   const Fd staging(::open(tree.path(".cloche-apply").c_str(), O_PATH | O_CLOEXEC));
-  const auto seal = seal_for(tree.fd(), staging.get(), key);
+  const auto seal = begin_seal(tree.fd(), staging.get(), source);
   ASSERT_TRUE(seal) << seal.error().text();
   tree.file(".cloche-apply/" + name, encode_journal(journal, *seal));
 }
@@ -385,7 +385,8 @@ void expect_left_alone(const TempTree& tree, const Options& options = {}) {
 TEST(Hostile, R4_AJournalOfSomebodyElseIsNeitherCarriedOutNorUndone) {
   const Thing file{FileKind::kRegular, 0755, {}};
   const Journal hook{{".git/hooks/pre-commit", std::nullopt, file}};
-  const KeySource guessed = [] { return Result<sys::HmacKey>(sys::HmacKey{}); };
+  KeySource guessed = test_source();
+  guessed.key = [] { return Result<sys::HmacKey>(sys::HmacKey{}); };
   for (const char* name : {"journal", "journal.undo"}) {
     const TempTree tree;
     fs::create_directories(tree.path(".git/hooks"));
@@ -415,10 +416,35 @@ TEST(Hostile, R4_AJournalThatWasCopiedFromAnotherTreeIsNone) {
   expect_left_alone(moved);
 }
 
+// Whoever writes to the tree can keep the staging directory, the journal and what was taken, all as they were.
+TEST(Hostile, R4_AJournalThatIsPutBackAfterItsEndIsNone) {
+  for (const char* name : {"journal", "journal.undo"}) {
+    const TempTree tree;
+    tree.file("a", "old");
+    const std::string staging = tree.path(".cloche-apply");
+    std::string journal;
+    Options options;
+    options.progress = [&](std::string_view step) {
+      if (step != "done") return;
+      journal = bytes_of(staging + "/journal");
+      fs::create_hard_link(staging + "/o0", tree.victim("old"));
+      fs::rename(staging, tree.victim("staging"));
+    };
+    expect_applied(try_apply(tree.fd(), proposal(replace_now(tree, add("a", "new"))), options));
+    ASSERT_FALSE(journal.empty());
+    fs::rename(tree.victim("staging"), staging);
+    fs::rename(tree.victim("old"), staging + "/o0");
+    tree.file(std::string(".cloche-apply/") + name, journal);
+    expect_left_alone(tree);
+    EXPECT_EQ(bytes_of(tree.path("a")), "new");
+  }
+}
+
 TEST(Hostile, R4_WithoutAKeyNothingIsAppliedAndNoJournalCounts) {
   const TempTree tree;
   Options none;
-  none.key = []() -> Result<sys::HmacKey> { return fail(ErrorCode::kSystem, "key", "there is none"); };
+  none.key = test_source();
+  none.key.key = []() -> Result<sys::HmacKey> { return fail(ErrorCode::kSystem, "key", "there is none"); };
   const auto applied = try_apply(tree.fd(), proposal(add("a", "1")), none);
   ASSERT_FALSE(applied);
   EXPECT_TRUE(says(applied.error().text(), "there is none; the tree is as it was")) << applied.error().text();

@@ -10,7 +10,7 @@
 namespace cloche::tree {
 namespace {
 
-constexpr std::string_view kMagic = "cloche-apply 2\n";
+constexpr std::string_view kMagic = "cloche-apply 3\n";
 constexpr std::string_view kAnyMagic = "cloche-apply ";
 constexpr std::uint8_t kHasOld = 1;
 constexpr std::uint8_t kHasNew = 2;
@@ -74,6 +74,7 @@ Result<Entry> take_entry(PackedReader& reader) {
     entry.new_thing = take_thing(reader, 0777);
     entry.new_thing->digest = digest_in(reader.take(sizeof(sys::Digest)));
   }
+  entry.folder = reader.number();
   if (!reader.good() || has == 0) return untrusted("the journal is damaged");
   if (entry.new_thing && entry.new_thing->kind == FileKind::kOther) {
     return untrusted("the journal puts something in place that is neither file, directory nor link");
@@ -95,6 +96,7 @@ std::string encode_journal(const Journal& journal, const Seal& seal) {
       put_thing(bytes, *thing);
       put_digest(bytes, thing->digest);
     }
+    put_number(bytes, entry.folder);
   }
   put_digest(bytes, seal.of(bytes));
   return bytes;
@@ -108,12 +110,11 @@ Result<Journal> decode_journal(std::string_view bytes, const Seal& seal) {
   }
   const std::string_view body = bytes.substr(0, bytes.size() - std::min(bytes.size(), kDigestSize));
   // The seal also tells of a disk that lost a part of it.
-  if (!bytes.starts_with(kMagic) || body.size() < kMagic.size() ||
+  if (seal.number.empty() || !bytes.starts_with(kMagic) || body.size() < kMagic.size() ||
       !sys::same_digest(seal.of(body), digest_in(bytes.substr(body.size())))) {
     return not_ours(
         "the journal in it was not written by this user's cloche with this state directory for this very place, or it "
-        "was "
-        "changed since",
+        "was changed since, or it is of an application that has ended and somebody put it back",
         "set CLOCHE_STATE_DIR to the one that it was begun with");
   }
   PackedReader reader(body.substr(kMagic.size()));

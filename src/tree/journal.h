@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ struct Entry {
   std::string path;
   std::optional<Thing> old_thing;
   std::optional<Thing> new_thing;
+  // Inode of the directory that it is in, or comes to: after a crash another one may have its path. 0: not known.
+  std::uint64_t folder = 0;
 
   // A directory that stays and changes its mode.
   bool only_mode() const {

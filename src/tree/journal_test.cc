@@ -9,7 +9,7 @@
 namespace cloche::tree {
 namespace {
 
-const Seal kSeal{{1, 2, 3}, "here"};
+const Seal kSeal{{1, 2, 3}, "here", "tree", "7"};
 
 std::string encode(const Journal& journal) { return encode_journal(journal, kSeal); }
 Result<Journal> decode(std::string_view bytes) { return decode_journal(bytes, kSeal); }
@@ -19,8 +19,9 @@ Journal sample() {
   Thing fresh = file;
   fresh.digest = sys::sha256("content");
   const Thing folder{FileKind::kDirectory, 01755, {13, 0, 0, 0}};
-  return {
-      {"a", folder, Thing{FileKind::kDirectory, 0700, {}}}, {"a/b", file, std::nullopt}, {"a/c", std::nullopt, fresh}};
+  return {{"a", folder, Thing{FileKind::kDirectory, 0700, {}}, 77},
+          {"a/b", file, std::nullopt},
+          {"a/c", std::nullopt, fresh}};
 }
 
 Journal with(Entry entry) { return {std::move(entry)}; }
@@ -69,24 +70,30 @@ TEST(JournalBytes, EachPlaceIsNamedOnceAndInOrder) {
 }
 
 TEST(JournalBytes, ACountThatIsTooLargeTakesNoMemory) {
-  std::string bytes = "cloche-apply 2\n" + std::string(8, '\xff');
+  std::string bytes = "cloche-apply 3\n" + std::string(8, '\xff');
   const sys::Digest digest = kSeal.of(bytes);
   bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
   EXPECT_FALSE(decode(bytes));
 }
 
-// Without the key, or from another place.
-TEST(JournalBytes, R4_OnlyTheSealOfThisKeyAndPlaceFits) {
+// Without the key, from another place, or of another application.
+TEST(JournalBytes, R4_OnlyTheSealOfThisKeyPlaceAndApplicationFits) {
   const std::string bytes = encode(sample());
   Seal other_key = kSeal;
   other_key.key[31] = 1;
-  const Seal other_place{kSeal.key, "there"};
-  for (const Seal& seal : {other_key, other_place}) {
+  Seal other_place = kSeal;
+  other_place.place = "there";
+  Seal other_number = kSeal;
+  other_number.number = "8";
+  Seal ended = kSeal;
+  ended.number.clear();
+  for (const Seal& seal : {other_key, other_place, other_number, ended}) {
     const auto journal = decode_journal(bytes, seal);
     ASSERT_FALSE(journal);
     EXPECT_EQ(journal.error().code, ErrorCode::kRefused);
     EXPECT_NE(journal.error().text().find("CLOCHE_STATE_DIR"), std::string::npos) << journal.error().text();
   }
+  EXPECT_FALSE(decode_journal(encode_journal(sample(), ended), ended)) << "where no application is under way";
 }
 
 TEST(JournalBytes, AnotherVersionIsToldAsSuch) {

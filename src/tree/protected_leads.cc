@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 
@@ -26,6 +27,7 @@ constexpr std::size_t kMostEntriesOfOne = 8192;    // that are links or director
 constexpr std::size_t kMostFiles = 4096;           // of git's settings that are there, in all
 constexpr std::size_t kMostBytes = 1024UL * 1024;  // of one of them
 constexpr int kDeepestInclude = 10;                // as git has it
+constexpr std::size_t kMostWorktrees = 4;          // of one repository, by its own settings
 constexpr int kMostLinks = 40;                     // as the kernel has it
 
 constexpr std::string_view kRun = "git runs it";
@@ -113,6 +115,21 @@ std::optional<std::string> expanded(std::string_view value) {
   return with_home(value);
 }
 
+// Git's settings of this user and of the system. Names of variables as git has them.
+std::vector<std::string> users_files() {
+  std::vector<std::string> out{"/etc/gitconfig"};
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it
+    return std::string(value != nullptr && value[0] == '/' ? value : "");
+  };
+  if (std::string named = variable("GIT_CONFIG_GLOBAL"); !named.empty()) out.push_back(std::move(named));
+  if (std::string config = variable("XDG_CONFIG_HOME"); !config.empty()) out.push_back(config + "/git/config");
+  for (const char* file : {"~/.gitconfig", "~/.config/git/config"}) {
+    if (auto path = with_home(file); path && path->starts_with('/')) out.push_back(*std::move(path));
+  }
+  return out;
+}
+
 // The first names of all rules, each once.
 const std::vector<std::string_view>& first_names() {
   static const std::vector<std::string_view> names = [] {
@@ -143,6 +160,7 @@ std::optional<std::set<std::string>> few_names(const std::string& folder) {
 
 Leads::Leads(int root, std::string place)
     : root_(root), place_(std::move(place)), entries_left_(kMostEntries), files_left_(kMostFiles) {
+  read_users_settings();
   for (std::string folder = place_;; folder = parent_of(folder)) {
     look_in(folder);
     if (folder == "/") break;
@@ -224,8 +242,36 @@ void Leads::look_in_repository(const std::string& repository, const std::string&
   for (const std::string& folder : folders) {
     constexpr std::array<std::string_view, 1> kHooks{"hooks"};
     add(follow(folder, kHooks, Reach::kBelow, kRun), {Reach::kBelow, kRun});
-    for (const std::string_view name : {"config", "config.worktree"}) read_settings(folder, name, worktree, 0);
   }
+  // Its settings may name another directory to be seen from, which is found while they are read.
+  worktrees_ = {worktree};
+  for (std::size_t i = 0; i < worktrees_.size() && i < kMostWorktrees; ++i) {
+    const std::string from = worktrees_[i];
+    for (const std::string& folder : folders) {
+      for (const std::string_view name : {"config", "config.worktree"}) read_settings(folder, name, from, 0);
+    }
+    add_users(from);
+  }
+}
+
+// Once, and seen from where no relative path leads into the tree: which repositories there are is still to be seen.
+void Leads::read_users_settings() {
+  users_ = true;
+  for (const std::string& file : users_files()) read_settings(parent_of(file), file, "/", 0);
+  users_ = false;
+}
+
+void Leads::add_users(const std::string& worktree) {
+  for (const std::string& hooks : users_hooks_) add_hooks(resolve(worktree, hooks));
+  for (const std::string& word : users_words_) {
+    const std::string program = resolve(worktree, word);
+    if (!path_in(program, place_)) add(program, {Reach::kItself, kRun});
+  }
+}
+
+void Leads::add_hooks(const std::string& folder) {
+  add(folder, {Reach::kBelow, kRun});
+  scan(folder, kRun);
 }
 
 // `file` may be any path, as seen from the folder.
@@ -245,10 +291,13 @@ void Leads::read_settings(const std::string& folder, std::string_view file, cons
       protect_everything(kNoHome);
     } else if (found.kind == GitPath::Kind::kInclude) {
       read_settings(home, *value, worktree, depth + 1);
+    } else if (found.kind == GitPath::Kind::kWorktree) {
+      // Of a repository: git does not take it from elsewhere.
+      std::string other = resolve(folder, *value);
+      if (!users_ && std::ranges::find(worktrees_, other) == worktrees_.end()) worktrees_.push_back(std::move(other));
     } else {
-      const std::string hooks = resolve(worktree, *value);
-      add(hooks, {Reach::kBelow, kRun});
-      scan(hooks, kRun);
+      if (users_ && !value->starts_with('/')) users_hooks_.insert(*value);
+      add_hooks(resolve(worktree, *value));
     }
   }
 }
@@ -259,6 +308,7 @@ void Leads::add_command(std::string_view command, const std::string& repository,
     if (take_entry() == Budget::kUsedUp) return;
     const std::optional<std::string> path = with_home(word);
     if (!path) return protect_everything(kNoHome);
+    if (users_ && !path->starts_with('/')) users_words_.insert(*path);
     for (const std::string& folder : {worktree, repository}) {
       const std::string program = resolve(folder, *path);
       // The tree, or a directory around it, is no program.
@@ -358,8 +408,11 @@ void Leads::add(const std::string& path, Target target) {
 // Of a file that git obeys. What is not there costs nothing: a guest makes as many empty repositories as it likes.
 std::string Leads::text_of(const std::string& path) {
   Text text = text_at(path);
-  if (!text.known) protect_everything(kUnread);
-  if (!text.bytes || take_file() == Budget::kUsedUp) return {};
+  // Of the user's settings git leaves out what it may not open: somebody else's home, perhaps.
+  const bool left_out = users_ && !text.bytes;
+  if (!text.known && !left_out) protect_everything(kUnread);
+  // The user's own are not a guest's to multiply.
+  if (!text.bytes || (!users_ && take_file() == Budget::kUsedUp)) return {};
   return *std::move(text.bytes);
 }
 

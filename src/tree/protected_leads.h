@@ -48,6 +48,9 @@ class Leads {
   void look_in(const std::string& folder);
   void look_in_git(const std::string& folder);
   void look_in_repository(const std::string& repository, const std::string& worktree);
+  void read_users_settings();
+  void add_users(const std::string& worktree);
+  void add_hooks(const std::string& folder);
   void read_settings(const std::string& folder, std::string_view file, const std::string& worktree, int depth);
   void add_command(std::string_view command, const std::string& repository, const std::string& worktree);
   std::string follow(const std::string& folder, Names names, Reach reach, std::string_view reason);
@@ -69,6 +72,10 @@ class Leads {
   PathWalk<std::size_t> walk_ = PathWalk<std::size_t>(1);                      // with their numbers
   std::set<std::string> scanned_;                                              // protected directories
   std::set<std::tuple<std::string, std::string, std::string, int>> included_;  // settings, and from where
+  std::vector<std::string> worktrees_;  // of the repository that is looked at: where its settings are seen from
+  bool users_ = false;                  // the settings that are read are the user's or the system's
+  std::set<std::string> users_hooks_;   // relative paths in those: each repository is held against them
+  std::set<std::string> users_words_;   // the same, of commands
   std::size_t entries_left_;
   std::size_t files_left_;
 };

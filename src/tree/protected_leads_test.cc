@@ -1,7 +1,10 @@
 // Names that are protected because protected names of the host lead to them.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "tree/protected_changes.h"
 #include "tree/test_support.h"
@@ -30,6 +33,29 @@ struct Host : TempTree {
     file(name, bytes);
   }
   Fd open(const std::string& name) const { return Fd(::open(path(name).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+};
+
+// The variables by which git finds the settings of a user; as they were, afterwards.
+class UserOf {
+ public:
+  explicit UserOf(const std::string& home) {
+    for (const char* name : {"HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"}) {
+      const char* value = std::getenv(name);
+      before_.emplace_back(name, value == nullptr ? std::optional<std::string>() : value);
+      ::unsetenv(name);
+    }
+    ::setenv("HOME", home.c_str(), 1);
+  }
+  ~UserOf() {
+    for (const auto& [name, value] : before_) {
+      value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    }
+  }
+  UserOf(const UserOf&) = delete;
+  UserOf& operator=(const UserOf&) = delete;
+
+ private:
+  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
 TEST(ProtectedLeads, R4_WhatAProtectedNameLinksToIsProtected) {
@@ -178,6 +204,9 @@ TEST(ProtectedLeads, R4_EmptyRepositoriesHideNoOtherOne) {
 
 TEST(ProtectedLeads, R4_MoreRepositoriesThanAreLookedAtProtectEverything) {
   const Host host(in_memory());
+  // Settings of the user's own take nothing from what may be looked at.
+  const UserOf user(host.victim());
+  std::ofstream(host.victim(".gitconfig")) << "[core]\nhooksPath = my-hooks\n";
   host.text("z/.git/config", "[core]\nhooksPath = zh\n");
   host.make("z/zh");
   std::vector<std::string> paths{"z/x", "z/zh/pre-commit"};
@@ -263,6 +292,42 @@ TEST(ProtectedLeads, R4_ADirectoryOfHooksThatCannotBeListedProtectsEverything) {
   EXPECT_EQ(protected_of(host.fd(), {"s/pre"}), Paths{"s/pre"});
   ASSERT_EQ(::chmod(host.path(".git/hooks").c_str(), 0700), 0);
   EXPECT_EQ(protected_of(host.fd(), {"s/pre"}), Paths{});
+}
+
+TEST(ProtectedLeads, R4_TheUsersOwnSettingsCountForEveryRepository) {
+  const Host home;
+  const UserOf user(home.path());
+  home.text(".gitconfig", "[core]\nhooksPath = my-hooks\n[include]\npath = w/more\n[alias]\nx = !sh check\n");
+  home.text("w/more", "[diff \"x\"]\ntextconv = conv/run\n");
+  home.make("w/.git");
+  home.make("w/deep/.git");
+  home.make("w/plain");
+  const Fd tree = home.open("w");
+  EXPECT_EQ(protected_of(tree.get(), {"my-hooks/pre-commit", "deep/my-hooks/pre-commit", "deep/x", "plain/my-hooks/x",
+                                      "more", "conv/run", "check", "deep/check", "x"}),
+            (Paths{"my-hooks/pre-commit", "deep/my-hooks/pre-commit", "more", "conv/run", "check", "deep/check"}));
+  // In the other places, and from a tree that is no repository.
+  home.text(".gitconfig", "");
+  home.text(".config/git/config", "[core]\nhooksPath = ~/plain/hooks\n");
+  home.make("plain");
+  EXPECT_EQ(protected_of(home.open("plain").get(), {"hooks/x", "x"}), Paths{"hooks/x"});
+  home.text(".config/git/config", "");
+  home.text("settings", "[core]\nhooksPath = ~/plain/other\n");
+  ::setenv("GIT_CONFIG_GLOBAL", home.path("settings").c_str(), 1);
+  EXPECT_EQ(protected_of(home.open("plain").get(), {"hooks/x", "other/x"}), Paths{"other/x"});
+  // What this user may not open, this user's git leaves out.
+  if (::geteuid() == 0) return;
+  ASSERT_EQ(::chmod(home.path("settings").c_str(), 0), 0);
+  EXPECT_EQ(protected_of(home.open("plain").get(), {"hooks/x", "other/x"}), Paths{});
+}
+
+TEST(ProtectedLeads, R4_ARepositoryWithAnotherWorktreeIsSeenFromThere) {
+  const Host host;
+  const UserOf user(host.path());
+  host.text("a/.git/config", "[core]\nworktree = ../../w\nhooksPath = hooks\nfsmonitor = sh watch\n");
+  host.make("w");
+  EXPECT_EQ(protected_of(host.fd(), {"a/hooks/x", "w/hooks/x", "w/watch", "w/x", "hooks/x", "a/x"}),
+            (Paths{"a/hooks/x", "w/hooks/x", "w/watch"}));
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ Result<Stage> Staging::stage() const {
   return Stage::kOpen;
 }
 
-Result<Journal> Staging::journal(Stage stage) const {
+Result<Journal> Staging::journal(Stage stage, const Seal& seal) const {
   const Fd file(::openat(folder(), journal_name(stage), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat st{};
   if (!file.valid() || ::fstat(file.get(), &st) != 0) return broken(errno, "the journal could not be opened");
@@ -170,7 +170,6 @@ Result<Journal> Staging::journal(Stage stage) const {
     if (n <= 0) return broken(n < 0 ? errno : 0, "the journal could not be read");
     at += static_cast<std::size_t>(n);
   }
-  CLOCHE_TRY_ASSIGN(const Seal seal, this->seal());
   return decode_journal(bytes, seal);
 }
 

@@ -53,12 +53,15 @@ class Staging {
   Result<Thing> make_new(std::size_t number, const Change& change, const Owner& owner, const Present& present,
                          const Copied& copied) const;
 
-  // What journals in this directory are sealed with.
+  // What journals in this directory are sealed with: that of the application under way, and that of a new one.
   Result<Seal> seal() const { return seal_for(root_, folder(), key_); }
+  Result<Seal> begin() const { return begin_seal(root_, folder(), key_); }
+  // No journal with this seal counts any more. Should it not be forgotten now, the next application takes its place.
+  void end(const Seal& seal) const { (void)key_.end(seal.tree, seal.number); }
   // Writes the journal; everything is on the disk before and after it gets its name.
   Status commit(const Journal& journal, const Seal& seal) const;
   Result<Stage> stage() const;
-  Result<Journal> journal(Stage stage) const;
+  Result<Journal> journal(Stage stage, const Seal& seal) const;
   Status advance(Stage from, Stage to) const;
 
   // Everything in it goes, in any order: it is called where no journal is in force.

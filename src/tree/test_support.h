@@ -36,9 +36,48 @@ inline Result<sys::HmacKey> test_key() {
   return key;
 }
 
+// In memory where that is possible: thousands of applications would wait for the disk otherwise.
+inline fs::path quick_place() {
+  return ::access("/dev/shm", W_OK | X_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
+}
+
+// A user's state, of which processes that tests end must leave something.
+class TestState {
+ public:
+  TestState() : place_((quick_place() / "cloche-tree-state-XXXXXX").string()) {
+    if (::mkdtemp(place_.data()) == nullptr) ::abort();
+  }
+  ~TestState() { (void)sys::remove_tree(place_); }
+  TestState(const TestState&) = delete;
+  TestState& operator=(const TestState&) = delete;
+
+  KeySource source() const {
+    const auto read = [place = place_](const std::string& tree) {
+      std::ifstream file(place + "/" + tree);
+      return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    return {&test_key, [read](const std::string& tree) { return Result<std::string>(read(tree)); },
+            [place = place_](const std::string& tree, const std::string& number) {
+              std::ofstream(place + "/" + tree) << number;
+              return Status();
+            },
+            [place = place_, read](const std::string& tree, const std::string& number) {
+              if (read(tree) == number) fs::remove(place + "/" + tree);
+              return Status();
+            }};
+  }
+
+ private:
+  std::string place_;
+};
+inline KeySource test_source() {
+  static const TestState kState;
+  return kState.source();
+}
+
 // With a key, as everybody has one.
 inline Options with_key(Options options) {
-  if (!options.key) options.key = &test_key;
+  if (!options.key) options.key = test_source();
   return options;
 }
 inline Result<Applied> try_apply(int root, std::span<const Change> changes, const Options& options = {}) {
@@ -87,11 +126,6 @@ inline void picture_into(const std::string& folder, const std::string& prefix, P
       picture[name] = "other " + mode;
     }
   }
-}
-
-// In memory where that is possible: thousands of applications would wait for the disk otherwise.
-inline fs::path quick_place() {
-  return ::access("/dev/shm", W_OK | X_OK) == 0 ? fs::path("/dev/shm") : fs::temp_directory_path();
 }
 
 class TempTree {

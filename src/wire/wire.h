@@ -49,6 +49,7 @@ enum class StepKind : uint16_t {
                  // MountFlags, y: 1 if not in the scratch but in the kDiskScratch
   kCopyTree,     // the same, but covered by a copy
   kPut,          // a: target, b: host path, y: 1 + index of a detached mount, or 0: init opens the path itself
+  kHide,         // a: target, where a grant shows a directory, b: the same on the host; an empty one lies over it
   kListenUnix,   // a: target, y: index of the socket; the listening socket goes to the engine
   kDevice,       // a: target, b: host path, x: major, y: minor
   kProc,         // a: target

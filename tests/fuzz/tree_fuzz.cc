@@ -16,7 +16,7 @@ namespace {
 
 using namespace cloche::tree;
 
-const Seal kSeal;
+const Seal kSeal{{}, {}, "tree", "7"};
 
 // The rules once more, said another way.
 bool stays_inside(std::string_view path) {

@@ -23,8 +23,8 @@ class Policies(ProveCase):
         self.assertEqual(passing, {**tight, "token-variable": "breached"})
 
     def test_X3_nothing_is_planted_in_what_a_policy_grants(self):
-        os.makedirs(os.path.join(self.state, "prove"), mode=0o700, exist_ok=True)
-        for grants in (["/var/tmp"], ["/var/tmp", f"{self.state}/prove"]):
+        os.makedirs(self.state + "-prove", mode=0o700, exist_ok=True)
+        for grants in (["/var/tmp"], ["/var/tmp", f"{self.state}-prove"]):
             for key in ("read", "write"):
                 seen = self.outcomes(f"[files]\n{key} = {json.dumps(grants)}", "B", "D", "old-root-*", "write-system")
                 self.assert_nothing_is_wrong(seen)
@@ -184,12 +184,12 @@ class Policies(ProveCase):
         self.env["CLOCHE_STATE_DIR"] = os.path.join(home, ".state")
         only = ["--only", "read-ssh", "--only", "netlink", "--only", "unix-socket"]
         if os.geteuid() != 0:  # root's programs never lie below a home
-            proof, bad = self.not_right('extends = "dev"\nfiles.write = ["~/"]', *only)
+            proof, bad = self.not_right('extends = "dev"\ntier = "namespace"\nfiles.write = ["~/"]', *only)
             self.assertEqual(bad, {})
             self.assertEqual(self.results(proof, "policy"),
                              {"read-ssh": "left-out", "netlink": "held", "unix-socket": "held"})
         os.chmod(self.folder, 0o755)  # guests of root's have another uid, and have to come to their grant
-        proof, bad = self.not_right(f'extends = "dev"\nfiles.write = ["{home}", "/var/tmp"]', *only)
+        proof, bad = self.not_right(f'extends = "dev"\ntier = "namespace"\nfiles.write = ["{home}", "/var/tmp"]', *only)
         self.assertEqual(bad, {})
         self.assertEqual(self.results(proof, "policy")["unix-socket"], "held")
 

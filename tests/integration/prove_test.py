@@ -67,7 +67,7 @@ while True:
 
 def stages(state):
     """Directories of proves of this user."""
-    parents = ("/var/tmp", "/tmp", "/dev/shm", os.path.join(state, "prove"))
+    parents = ("/var/tmp", "/tmp", "/dev/shm", state + "-prove")
     found = [path for parent in parents for path in glob.glob(os.path.join(parent, "cloche-prove-*"))]
     return {path for path in found if os.path.exists(path) and os.stat(path).st_uid == os.geteuid()}
 
