@@ -14,7 +14,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; table-layout: fixed; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
   overflow-wrap: break-word; }
-th:first-child, td:first-child { width: 30%; }
+th:first-child, td:first-child { width: 30%; } td > span { display: inline-block; }
 thead th { border-bottom-width: 2px; } code { font-size: .92em; overflow-wrap: anywhere; }
 .held { color: var(--ok); } .breached { color: var(--bad); font-weight: 700; } .not-tried { color: var(--unsure);
   font-weight: 700; } .not-promised, .left-out, .small { color: var(--dim); }
@@ -120,8 +120,8 @@ void put_matrix(Page& page, const Proof& proof) {
   page.put(
       "<p class=\"small\"><b>held</b>: the attack was stopped. <b>breached</b>: it got through; the evidence is beside "
       "it. <b>could not be tried</b>: nothing is known, which counts as a failure. <b>not promised</b>: this tier "
-      "says itself that it does not stop this, and why. <b>left out</b>: it needs a grant that is not in the "
-      "policy.</p>");
+      "says itself that it does not stop this, and why; it was not tried. <b>left out</b>: it needs a grant that is "
+      "not there, or the policy grants what it is about.</p>");
 }
 
 void put_attacks(Page& page, const Proof& proof) {
