@@ -80,19 +80,13 @@ std::string warning_of(const Proof& proof) {
                      fmt::join(proof.granted_secrets, "; "));
 }
 
-Verdict worst_of(const Count& count) {
-  for (const Verdict verdict : {Verdict::kBreached, Verdict::kNotTried, Verdict::kHeld, Verdict::kNotPromised}) {
-    if (count[at(verdict)] > 0) return verdict;
-  }
-  return Verdict::kLeftOut;
-}
-
-std::string summary_of(const Count& count) {
+std::string summary_of(const Count& count, const Dress& dress) {
   std::string out;
   for (const Verdict verdict :
        {Verdict::kBreached, Verdict::kNotTried, Verdict::kHeld, Verdict::kNotPromised, Verdict::kLeftOut}) {
     if (count[at(verdict)] == 0) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count[at(verdict)], words_of(verdict));
+    const std::string text = fmt::format("{} {}", count[at(verdict)], words_of(verdict));
+    out += (out.empty() ? "" : ", ") + (dress ? dress(text, verdict) : text);
   }
   return out.empty() ? "none" : out;
 }

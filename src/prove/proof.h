@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,7 +60,7 @@ std::string to_html(const Proof& proof);
 std::string html_escaped(std::string_view text);
 
 // "held", or the worst that happened, for a cell of the matrix: "breached 2", "held 12".
-std::string summary_of(const Count& count);
-Verdict worst_of(const Count& count);
+using Dress = std::function<std::string(std::string_view text, Verdict verdict)>;
+std::string summary_of(const Count& count, const Dress& dress = {});
 
 }  // namespace cloche::prove

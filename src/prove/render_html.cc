@@ -11,13 +11,17 @@ constexpr std::string_view kStyle = R"(:root { color-scheme: light dark; --line:
 @media (prefers-color-scheme: dark) { :root { --ok: #3fb950; --bad: #ff7b72; --unsure: #d29922; --dim: #8b949e; } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); }
+table { border-collapse: collapse; width: 100%; table-layout: fixed; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
+  overflow-wrap: break-word; }
+th:first-child, td:first-child { width: 30%; } td > span { display: inline-block; }
 thead th { border-bottom-width: 2px; } code { font-size: .92em; overflow-wrap: anywhere; }
 .held { color: var(--ok); } .breached { color: var(--bad); font-weight: 700; } .not-tried { color: var(--unsure);
-  font-weight: 700; } .not-promised, .left-out, .small { color: var(--dim); } .small { font-size: .88em; }
+  font-weight: 700; } .not-promised, .left-out, .small { color: var(--dim); }
+.small { font-size: .88em; font-weight: 400; }
 .warned { color: var(--unsure); font-weight: 700; }
 .verdict { border: 2px solid; border-radius: .4rem; padding: .6rem 1rem; font-size: 1.1rem; }
+@media (max-width: 40rem) { body { font-size: 13px; } th, td { padding: .25rem .3rem; } }
 @media print { body { margin: 0; max-width: none; font-size: 10pt; } tr { break-inside: avoid; }
   thead { display: table-header-group; } })";
 
@@ -46,6 +50,10 @@ void put_verdict(Page& page, const Proof& proof) {
           ? fmt::format("All {} attempts that are promised to be stopped were stopped.", number(Verdict::kHeld))
           : fmt::format("{} breached, {} could not be tried, {} held.", number(Verdict::kBreached),
                         number(Verdict::kNotTried), number(Verdict::kHeld));
+  if (const std::size_t open = number(Verdict::kNotPromised); open != 0) {
+    text += fmt::format(" {} {} not promised to be stopped, and not tried: the tables say which, and why.", open,
+                        open == 1 ? "attempt is" : "attempts are");
+  }
   if (!warning.empty()) {
     text = fmt::format("Warning: {}.<br>{}", shown(warning), text);
   } else if (!left_out.empty()) {
@@ -90,15 +98,21 @@ void put_columns(Page& page, const Proof& proof, std::string_view first) {
   page.put("</tr></thead>\n<tbody>");
 }
 
+// Each in its own colour: what is not promised is not held.
+std::string sums_of(const Count& count) {
+  return summary_of(count, [](std::string_view text, Verdict verdict) {
+    return fmt::format("<span class=\"{}\">{}</span>", to_string(verdict), text);
+  });
+}
+
 void put_matrix(Page& page, const Proof& proof) {
-  page.put("<h2>Matrix</h2>\n<table>");
+  page.put("<h2>By threat</h2>\n<table>");
   put_columns(page, proof, "threat");
   for (const Threat threat : kThreats) {
     if (!proof.has(threat)) continue;
     page.put("<tr><th scope=\"row\">{} {}</th>", letter_of(threat), title_of(threat));
     for (std::size_t i = 0; i < proof.columns.size(); ++i) {
-      const Count count = proof.count(threat, i);
-      page.put("<td class=\"{}\">{}</td>", to_string(worst_of(count)), summary_of(count));
+      page.put("<td>{}</td>", sums_of(proof.count(threat, i)));
     }
     page.put("</tr>");
   }
@@ -106,8 +120,8 @@ void put_matrix(Page& page, const Proof& proof) {
   page.put(
       "<p class=\"small\"><b>held</b>: the attack was stopped. <b>breached</b>: it got through; the evidence is beside "
       "it. <b>could not be tried</b>: nothing is known, which counts as a failure. <b>not promised</b>: this tier "
-      "says itself that it does not stop this, and why. <b>left out</b>: it needs a grant that is not in the "
-      "policy.</p>");
+      "says itself that it does not stop this, and why; it was not tried. <b>left out</b>: it needs a grant that is "
+      "not there, or the policy grants what it is about.</p>");
 }
 
 void put_attacks(Page& page, const Proof& proof) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "prove/proof.h"
+#include "report/paint.h"
 
 namespace cloche::prove {
 namespace {
@@ -78,6 +79,24 @@ TEST(Proof, APolicyThatGrantsSecretsIsWarnedOfFirst) {
   EXPECT_THAT(to_json(proof), testing::ContainsRegex("\"notes\": \\[[^a-z]*\"warning: the policy"));
   proof.rows[0].outcomes[0].verdict = Verdict::kBreached;
   EXPECT_THAT(to_html(proof), HasSubstr("<p class=\"verdict breached\">Warning: ")) << "and worse";
+}
+
+TEST(Html, WhatIsNotPromisedIsNeverShownAsHeld) {
+  Proof proof{.version = "1", .date = "today"};
+  proof.columns = {{Kind::kNative, "native", "native"}};
+  proof.rows = {Row{{.name = "one", .tries = "tries"}, {{.verdict = Verdict::kHeld}}},
+                Row{{.name = "two", .tries = "tries"}, {{.verdict = Verdict::kNotPromised, .text = "the reason"}}}};
+  const std::string page = to_html(proof);
+  EXPECT_THAT(page,
+              HasSubstr("All 1 attempts that are promised to be stopped were stopped. 1 attempt is not promised"));
+  EXPECT_THAT(page,
+              HasSubstr("<span class=\"held\">1 held</span>, <span class=\"not-promised\">1 not promised</span>"));
+  EXPECT_THAT(page,
+              HasSubstr("<td class=\"not-promised\">not promised<br><span class=\"small\">the reason</span></td>"));
+  const std::string text = render(proof, Extent::kSummary, Colour::kAlways);
+  EXPECT_THAT(text, HasSubstr(paint("1 not promised", Hue::kDim, Colour::kAlways)));
+  EXPECT_THAT(render(proof, Extent::kSummary, Colour::kNever), HasSubstr("– 1 not promised"));
+  EXPECT_THAT(to_json(proof), HasSubstr("\"not-promised\": 1"));
 }
 
 TEST(Html, NeedsNoOtherFile) {

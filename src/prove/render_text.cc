@@ -43,6 +43,10 @@ class Page {
       line(paint(part, Hue::kYellow, colour_));
   }
   std::string painted(std::string_view text, Verdict verdict) const { return paint(text, hue_of(verdict), colour_); }
+  // Each in its own colour: what is not promised is not held.
+  std::string sums(const Count& count) const {
+    return summary_of(count, [this](std::string_view text, Verdict verdict) { return painted(text, verdict); });
+  }
   std::string take() { return std::move(text_); }
 
  private:
@@ -79,10 +83,8 @@ void put_matrix(Page& page, const Proof& proof) {
     for (std::size_t i = 0; i < proof.columns.size(); ++i) {
       const Count count = proof.count(threat, i);
       const std::string title = fmt::format("{} {}", letter_of(threat), title_of(threat));
-      const std::string sum = summary_of(count);
       page.line(fmt::format("{}{}{}", pad(i == 0 ? title : "", 30),
-                            pad(fit(printable(proof.columns[i].title), 40) + "  ", 18),
-                            page.painted(sum, worst_of(count))));
+                            pad(fit(printable(proof.columns[i].title), 40) + "  ", 18), page.sums(count)));
     }
   }
 }
