@@ -1,7 +1,11 @@
 """The way out: bytes and connections through the gateway, against none and against other proxies.
 
 Everything is on the loopback of this machine. The client is one program (bench/wire.cc) in every row; where it runs and
-what lies between it and the server is what differs."""
+what lies between it and the server is what differs.
+
+usage: bench/gateway.py [--ways PATTERN] [--against PROGRAMS] [--rounds N] PROGRAMS
+       some of the ways, with the programs of this folder and, by turns with them, of another build; needs bench_wire there"""
+import argparse
 import contextlib
 import os
 import random
@@ -10,6 +14,8 @@ import shutil
 import socket
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 
 from figures import build_c, print_table, summary
@@ -194,7 +200,7 @@ class World:
         plain, tls = free_ports(2)
         self.start([relay, str(plain), str(self.port)], plain)
         self.start([relay, str(tls), str(self.tls_port)], tls)
-        return {"bare relay": self.ask(plain), "bare relay, TLS": self.tls(tls)}
+        return {"bare relay": lambda: self.ask(plain), "bare relay, TLS": lambda: self.tls(tls)}
 
     def haproxy(self):
         ports = dict(zip(("plain", "by_name", "ended"), free_ports(3)))
@@ -243,15 +249,24 @@ def version_of(rival):
     return f"{rival} {found[0]}" if found else rival
 
 
-def open_ways(world):
+def through_gateway(world, note=""):
+    return {"gateway, by address" + note: world.by_address, "gateway, CONNECT" + note: world.by_connect,
+            "gateway, HTTP by name" + note: world.by_host, "gateway, TLS by name" + note: world.tls_by_name,
+            "gateway, TLS ended" + note: world.tls_ended}
+
+
+def open_ways(world, pattern="", against=None):
     """Name to client, for those that work here, and a line for each that does not. A name with TLS is measured against
-    direct TLS."""
-    ways = {DIRECT: world.ask(world.port), "gateway, by address": world.by_address(),
-            "gateway, CONNECT": world.by_connect(), "gateway, HTTP by name": world.by_host(),
-            DIRECT_TLS: world.tls(world.tls_port), "gateway, TLS by name": world.tls_by_name(),
-            "gateway, TLS ended": world.tls_ended(), **world.bare()}
+    direct TLS. Only those that the pattern is found in, and what they are measured against; of rivals, in their own name."""
+    found = lambda name: name in (DIRECT, DIRECT_TLS) or re.search(pattern, name)
+    makers = {DIRECT: lambda: world.ask(world.port), DIRECT_TLS: lambda: world.tls(world.tls_port),
+              **through_gateway(world), **(world.bare() if found("bare relay, TLS") else {})}
+    ways = {name: make() for name, make in makers.items() if found(name)}
+    if against:
+        world.cloche = os.path.join(against, "cloche")
+        ways.update((name, make()) for name, make in through_gateway(world, ", before").items() if found(name))
     skipped = []
-    for rival in RIVALS:
+    for rival in filter(found, RIVALS):
         if not shutil.which(rival):
             skipped.append(f"{rival}: not installed")
             continue
@@ -310,10 +325,10 @@ HEAD = ["way", "in, MiB/s", "of direct", "p25 to p95", "out, MiB/s", "of direct"
         "p25 to p95"]
 
 
-def run(programs, folder, rounds):
+def run(programs, folder, rounds, **which):
     os.chmod(folder, 0o755)
     with contextlib.ExitStack() as stack:
-        ways, skipped = open_ways(World(stack, programs, folder))
+        ways, skipped = open_ways(World(stack, programs, folder), **which)
         result = {"ways": tabulate(measure(ways, rounds)), "skipped": skipped, "rounds": rounds,
                   "versions": {name: version_of(name) for name in RIVALS if shutil.which(name)}}
     print_table("the way out: throughput, and connections one after another", HEAD,
@@ -321,3 +336,19 @@ def run(programs, folder, rounds):
     for line in skipped:
         print(f"  skipped: {line}")
     return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ways", default="", help="those whose name this regular expression is found in")
+    parser.add_argument("--against", type=os.path.abspath, help="a folder with the programs of another build")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("programs", type=os.path.abspath)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="cloche-bench-") as folder:
+        os.environ["CLOCHE_STATE_DIR"] = os.path.join(folder, "state")
+        run(args.programs, folder, args.rounds, pattern=args.ways, against=args.against)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

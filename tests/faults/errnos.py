@@ -11,8 +11,8 @@ ONE = {
     "ENOMEM": "brk mmap mprotect mremap munmap madvise",
     "EAGAIN": "futex",
     "EINVAL": "clock_gettime clock_nanosleep nanosleep getrusage sysinfo uname alarm "
-              "sched_getaffinity getcpu getsid membarrier",
-    "EPERM": "sched_setaffinity setpriority",
+              "sched_getaffinity sched_getattr getcpu getsid membarrier",
+    "EPERM": "sched_setaffinity sched_setattr setpriority",
     "ENOTTY": "ioctl",
 }
 

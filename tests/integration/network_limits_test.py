@@ -1,8 +1,10 @@
 """How much goes through the gateway, what becomes of a run whose gateway dies, and what the kernel says of that process."""
 # needs: a network of its own
+import ctypes
 import json
 import os
 import signal
+import struct
 import time
 
 from cell import TIMEOUT, mark, processes_with
@@ -110,6 +112,16 @@ print(echo_all(b"two"), flush=True)
 def status_of(pid):
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
         return {key: value.split() for key, value in (line.split(":", 1) for line in file)}
+
+
+def scheduling_of(pid):
+    """Policy, nice value, and nanoseconds of a turn (0: the kernel does not say)."""
+    number = {"x86_64": 315, "aarch64": 275}[os.uname().machine]
+    attributes = ctypes.create_string_buffer(48)
+    if ctypes.CDLL(None, use_errno=True).syscall(number, pid, attributes, 48, 0) != 0:
+        raise OSError(ctypes.get_errno(), "sched_getattr")
+    _, policy, _, nice, _, turn, _, _ = struct.unpack("=IIQiIQQQ", attributes.raw)
+    return policy, nice, turn
 
 
 class NetworkLimits(NetworkCase):
@@ -291,10 +303,10 @@ for where in ("8.8.8.8", "2001:db8::1"):
 
     # The process itself.
 
-    def holding(self, *more):
+    def holding(self, *more, **how):
         """A run that has a connection open, and its gateway."""
         process = self.start("--wall", "60s", *self.rules((f"allowed.test:{ECHO}",)), *more, "--", "/usr/bin/python3", "-c",
-                             PRELUDE + HOLD)
+                             PRELUDE + HOLD, **how)
         self.assertEqual(process.stdout.readline(), b"\1ready\n")
         gateway, = gateways_of(process.pid)
         return process, gateway
@@ -348,6 +360,28 @@ for where in ("8.8.8.8", "2001:db8::1"):
             self.assertNotEqual(status["Uid"][0], str(os.geteuid()))
         self.assertGreater(len(status["NSpid"]), 1)
         self.see_inside(gateway)
+
+    def test_a_gateway_has_longer_turns_and_every_cpu_of_its_engine(self):
+        """Also where its guest has fewer."""
+        process, gateway = self.holding("--cpus", "1")
+        policy, nice, turn = scheduling_of(gateway)
+        its_policy, its_nice, its_turn = scheduling_of(process.pid)
+        self.assertEqual((policy, nice), (its_policy, its_nice))
+        self.assertEqual(policy, os.SCHED_OTHER)
+        self.assertEqual(os.sched_getaffinity(gateway), os.sched_getaffinity(process.pid))
+        if its_turn != 0:  # from Linux 6.12 on the kernel knows turns of a process's own
+            self.assertEqual(turn, 20_000_000)
+
+    def test_a_gateway_keeps_what_was_chosen_for_its_engine(self):
+        def choose():
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+            os.nice(3)
+        _, gateway = self.holding(preexec_fn=choose)
+        policy, nice, turn = scheduling_of(gateway)
+        self.assertEqual((policy, nice), (os.SCHED_BATCH, scheduling_of(0)[1] + 3))
+        self.assertNotEqual(turn, 20_000_000)
+        self.assertEqual(os.sched_getaffinity(gateway), {max(os.sched_getaffinity(0))})
 
     def see_inside(self, gateway):
         try:
