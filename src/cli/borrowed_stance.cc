@@ -11,30 +11,29 @@
 extern "C" char** environ;
 
 namespace cloche::cli {
-namespace {
 
-// Every string must end inside of what came.
-bool point_at(std::string& strings, std::size_t count, std::vector<char*>& out) {
+std::optional<std::vector<char*>> point_at(std::string& strings, std::size_t count) {
+  std::vector<char*> out;
+  if (count > strings.size()) return std::nullopt;
+  out.reserve(count + 1);
   std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t end = strings.find('\0', at);
-    if (end == std::string::npos) return false;
+    if (end == std::string::npos) return std::nullopt;
     out.push_back(strings.data() + at);
     at = end + 1;
   }
-  return at == strings.size();
+  if (at != strings.size()) return std::nullopt;
+  return out;
 }
-
-}  // namespace
 
 BorrowedStance::BorrowedStance(Stance stance) : stance_(std::move(stance)) {}
 
 Result<BorrowedStance> BorrowedStance::take(Stance stance) {
   BorrowedStance out(std::move(stance));
-  const std::size_t count = out.stance_.words + out.stance_.variables;
-  if (count > out.stance_.strings.size() || !point_at(out.stance_.strings, count, out.pointers_)) {
-    return fail(ErrorCode::kInvalidInput, "attendant", "a command's words are not whole");
-  }
+  auto pointers = point_at(out.stance_.strings, out.stance_.words + out.stance_.variables);
+  if (!pointers) return fail(ErrorCode::kInvalidInput, "attendant", "a command's words are not whole");
+  out.pointers_ = std::move(*pointers);
   out.pointers_.push_back(nullptr);
   if (::fchdir(out.stance_.directory.get()) != 0) return fail_errno(errno, "attendant", "no way to a directory");
   out.taken_ = true;

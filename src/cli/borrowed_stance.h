@@ -2,6 +2,7 @@
 // new files, stdin, stdout and stderr. Afterwards nothing of it is left.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct Stance {
   Fd directory;
   unsigned umask = 077;
 };
+
+// The first `count` strings, if there are just so many and each ends inside of what came.
+std::optional<std::vector<char*>> point_at(std::string& strings, std::size_t count);
 
 class BorrowedStance {
  public:

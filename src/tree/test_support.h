@@ -70,10 +70,9 @@ class TestState {
  private:
   std::string place_;
 };
-inline KeySource test_source() {
-  static const TestState kState;
-  return kState.source();
-}
+// Made before any test: a process that one ends has the same.
+inline const TestState kTestState;
+inline KeySource test_source() { return kTestState.source(); }
 
 // With a key, as everybody has one.
 inline Options with_key(Options options) {

@@ -1,5 +1,6 @@
 """What becomes of a run when one of those who have a part in it ends, stops, hangs or talks nonsense."""
 import array
+import contextlib
 import glob
 import os
 import random
@@ -15,6 +16,7 @@ from cell import CLOCHE, LIMITS, STUBBORN, TIMEOUT, mark, processes_with
 from keeper_case import lives
 
 MAGIC = 0xC10CE00000000001
+ROUNDS = 10 if os.environ.get("SANITIZED") else 30
 
 
 class Ends(AttendantCase):
@@ -157,6 +159,30 @@ class Ends(AttendantCase):
         self.eventually(lambda: self.plain("--", "true").returncode == 0 and self.attended() > 0, "it does nothing")
         stuck.kill()
         stuck.wait(TIMEOUT)
+
+    def test_kill_of_anybody_at_any_moment(self):
+        chance = random.Random(11)
+        self.start_attended()
+        for turn in range(ROUNDS):
+            if self.cloche("keeper", "status").returncode != 0:
+                self.start_attended()
+            self.attendant = self.status()["attendant"]
+            word = mark()
+            process = self.start("--grace", "60s", "--", "python3", "-c", STUBBORN, word, env=self.env,
+                                 stdin=subprocess.DEVNULL)
+            time.sleep(chance.choice((chance.uniform(0, 0.01), chance.uniform(0, 0.2))))
+            victim = chance.choice((process.pid, self.attendant, self.status()["pid"]))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+            if victim != process.pid:
+                time.sleep(0.05)
+                process.send_signal(signal.SIGINT)  # unless it has ended with the victim
+                time.sleep(0.01)
+                process.send_signal(signal.SIGINT)
+            self.finish(process)
+            self.assertIn(process.returncode, (125, 130, -signal.SIGKILL, -signal.SIGINT), turn)
+            self.gone(word)
+            self.assertEqual(self.plain("--", "echo", "fine").stdout, b"fine\n")
 
     def test_many_at_once_each_once(self):
         self.start_attended()
