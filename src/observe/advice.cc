@@ -255,8 +255,8 @@ std::string raised_limit(const Plan& plan, const std::string& key, std::uint64_t
   if (key == "limits.pids") return fmt::format("{} = {}", key, limits.pids * 2);
   if (key == "limits.memory") {
     // Room for what comes next, too: a program that is refused a piece has asked for others before.
-    const std::uint64_t step = least > std::uint64_t{4} << 30 ? 1 << 30 : 64 << 20;
-    const std::uint64_t wanted = (least + least / 8 + step - 1) / step * step;
+    constexpr std::uint64_t kStep = 64 << 20;
+    const std::uint64_t wanted = (least + least / 8 + kStep - 1) / kStep * kStep;
     return size(Bytes{std::max(limits.memory.count, wanted / 2)});
   }
   if (key == "limits.disk") return size(limits.disk);

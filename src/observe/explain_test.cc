@@ -205,12 +205,6 @@ TEST(Explain, X4_LimitsOfTheNetworkAreRaisedByTheirKeys) {
   EXPECT_EQ(raised_limit(plan, "net.limits.bytes_in"), "net.limits.bytes_in = \"2M\"");
   EXPECT_EQ(raised_limit(plan, "net.limits.bytes_out"), "net.limits.bytes_out = \"2K\"");
   EXPECT_EQ(raised_limit(plan, "net.limits.connections"), "net.limits.connections = 10");
-  plan.limits.memory = Bytes{512 << 20};
-  EXPECT_EQ(raised_limit(plan, "limits.memory"), "limits.memory = \"1G\"");
-  EXPECT_EQ(raised_limit(plan, "limits.memory", 600 << 20), "limits.memory = \"1G\"");
-  EXPECT_EQ(raised_limit(plan, "limits.memory", 1 << 30), "limits.memory = \"1152M\"")
-      << "and room for what comes next";
-  EXPECT_EQ(raised_limit(plan, "limits.memory", std::uint64_t{8} << 30), "limits.memory = \"9G\"");
 }
 
 // A guest chooses the name of a method; what allows it must allow no other.

@@ -2,11 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <linux/seccomp.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -111,44 +107,6 @@ TEST(PlanLimits, P2_RlimitNprocIsAlwaysThereAsASecondLayer) {
       EXPECT_LE(*limit, 40u + 16u + host.user_tasks);
     }
   }
-}
-
-// Whether the plan's filter tells of a call.
-bool tells(const Plan& plan, std::string_view name, std::initializer_list<std::uint64_t> args) {
-  const auto step = std::ranges::find(plan.steps, StepKind::kFilter, &Step::kind);
-  std::vector<sock_filter> program(step->x);
-  std::memcpy(program.data(), step->data.data(), step->data.size());
-  const auto rules = filter::rules(filter::native_arch(), plan.filter);
-  filter::Call call{filter::native_arch(), std::ranges::find(rules, name, &filter::Rule::name)->number, {}};
-  std::ranges::copy(args, call.args);
-  return filter::evaluate(program, call) == SECCOMP_RET_USER_NOTIF;
-}
-
-TEST(PlanLimits, X4_OnlyWhereNoCgroupHoldsALimitWhoeverMeetsItIsTold) {
-  Policy policy;
-  policy.limits.mode = LimitsMode::kBestEffort;
-  policy.limits.memory = Bytes{512 << 20};
-  const auto forks = [&](const HostFacts& host) {
-    return tells(must_plan(policy, program(), host), "clone", {SIGCHLD});
-  };
-  const auto takes = [&](const HostFacts& host, std::uint64_t size) {
-    const Plan plan = must_plan(policy, program(), host);
-    const bool told = tells(plan, "mmap", {0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});
-    EXPECT_EQ(tells(plan, "brk", {0x5500'0000'0000}), !host.cgroup.at(Controller::kMemory));
-    return told;
-  };
-  HostFacts held = user_host();
-  held.seccomp_notify = true;
-  HostFacts no_pids = without(Controller::kPids), no_memory = without(Controller::kMemory);
-  no_pids.seccomp_notify = no_memory.seccomp_notify = true;
-  EXPECT_FALSE(forks(held) || takes(held, 1 << 30));
-  EXPECT_TRUE(forks(no_pids));
-  EXPECT_FALSE(takes(no_pids, 1 << 30));
-  EXPECT_FALSE(forks(no_memory));
-  EXPECT_TRUE(takes(no_memory, 8 << 20)) << "as large as the stacks of threads";
-  EXPECT_FALSE(takes(no_memory, 4 << 20));
-  policy.observe = Observe::kOff;
-  EXPECT_FALSE(forks(no_pids));
 }
 
 TEST(PlanLimits, N8_EveryLimitOfThePolicyReachesTheKernel) {
