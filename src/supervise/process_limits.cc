@@ -24,10 +24,9 @@ using guest_view::read_start;
 
 constexpr std::uint64_t kPage = 4096;  // or more: sums of larger pages come out lower, and less is told
 constexpr std::size_t kStatus = 4096;
-constexpr std::uint64_t kHighest = 1ull << 56;     // of addresses, on any machine
-constexpr std::uint64_t kMostAtOnce = 1ull << 47;  // more than that nobody gets, whatever the limits
+constexpr std::uint64_t kAddresses = 1ull << 47;  // more than that nobody has, whatever the limits
 
-std::uint64_t whole_pages(std::uint64_t bytes) { return (std::min(bytes, kHighest) + kPage - 1) & ~(kPage - 1); }
+std::uint64_t whole_pages(std::uint64_t bytes) { return (std::min(bytes, kAddresses) + kPage - 1) & ~(kPage - 1); }
 
 std::uint64_t number_in(std::string_view text, int base = 10) {
   std::uint64_t out = 0;
@@ -81,7 +80,7 @@ std::vector<Mapping> parse_maps(std::string_view text) {
     const std::size_t blank = line.find(' ');
     if (dash == std::string_view::npos || blank == std::string_view::npos || dash > blank) continue;
     out.push_back({number_in(line.substr(0, dash), 16), number_in(line.substr(dash + 1, blank - dash - 1), 16),
-                   line.ends_with(" [heap]") && !line.contains('/')});
+                   line.ends_with(" [heap]")});
   }
   return out;
 }
@@ -146,7 +145,7 @@ bool ProcessLimits::refuses_task(pid_t pid) {
 }
 
 std::uint64_t ProcessLimits::refuses_memory(pid_t pid, const Growth& growth) const {
-  if (growth.bytes == 0 || growth.bytes >= kMostAtOnce) return 0;
+  if (growth.bytes == 0 || growth.bytes >= kAddresses) return 0;
   const auto status = parse_status(read_start(fmt::format("/proc/{}/status", pid), kStatus));
   const auto kibibytes = [&](const char* name) {
     const auto found = status.find(name);

@@ -127,7 +127,7 @@ TEST(ProcessLimits, X4_WhatWouldBeHadIsTold) {
 TEST(ProcessLimits, MappingsAreReadAsTheKernelWritesThem) {
   const auto found = parse_maps(
       "5581c0a00000-5581c0a21000 rw-p 00000000 00:00 0                          [heap]\n"
-      "7f10-7f20 r--p 00000000 fe:00 12 /tmp/a b [heap]\n"  // a file that the guest called so
+      "7f10-7f20 r--p 00000000 fe:00 12 /tmp/a b [heap]x\n"
       "nonsense\n7f30-7f");
   EXPECT_EQ(found, (std::vector<Mapping>{{0x5581c0a00000, 0x5581c0a21000, true}, {0x7f10, 0x7f20, false}}));
   EXPECT_EQ(overlap({0x20, false, 0x7f08}, found), 0x10u);

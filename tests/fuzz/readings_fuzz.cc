@@ -1,12 +1,11 @@
-// Feeds the parsers of /proc/PID/status, limits, mountinfo, cgroup and maps, and the judge above them, with text of
-// which a guest shapes parts (its name, its mount points).
+// Feeds the parsers of /proc/PID/status, limits, mountinfo and cgroup, and the judge above them, with text of which a
+// guest shapes parts (its name, its mount points).
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "plan/plan.h"
-#include "supervise/process_limits.h"
 #include "supervise/read_back.h"
 #include "supervise/readings.h"
 
@@ -26,12 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const auto& [name, limit] : seen.limits) {
     if (limit.soft.empty() || limit.hard.empty()) __builtin_trap();
-  }
-
-  const auto mappings = cloche::parse_maps(text);
-  for (const cloche::Mapping& mapping : mappings) {
-    const cloche::Growth growth = cloche::growth_of_brk(mapping.begin, mappings);
-    if (cloche::overlap({growth.bytes, true, mapping.begin}, {mapping}) > growth.bytes) __builtin_trap();
   }
 
   cloche::Plan plan;
