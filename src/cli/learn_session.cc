@@ -32,8 +32,6 @@ bool is_about_inet(const learn::Wanted& one) {
   return one.what.starts_with("socket AF_INET") || one.what.starts_with("socket \"AF_INET");
 }
 
-std::string grants(std::size_t number) { return fmt::format("{} grant{}", number, number == 1 ? "" : "s"); }
-
 // As a shell would take it; whoever prints it makes it harmless.
 std::string joined(const std::vector<std::string>& words) {
   constexpr std::size_t kMost = 400;
@@ -230,7 +228,7 @@ std::vector<Item> LearnSession::starting_place() const {
 Status LearnSession::check_and_widen() {
   bool looked = false;
   for (int round = 0; round < kMostRounds; ++round) {
-    say(fmt::format("checking the {} that it seems to need", grants(items_.size())));
+    say(fmt::format("checking the {} grants that it seems to need", items_.size()));
     const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
     if (says_the_same(tried) && (!must_.known() || must_.places_met_by(tried.changed))) {
@@ -269,7 +267,7 @@ bool LearnSession::does_with(const std::vector<Item>& items) {
   bool ok = !runs_.cancelled() && succeeded(tried);
   if (!ok && may_try() && must_.met_by(tried.changed)) ok = differs_by_itself(tried, widened(items_));
   tries_ += runs_.count() - before;
-  say(fmt::format("try {} of at most {}: with {} it {}", tries_, options_.tries, grants(items.size()),
+  say(fmt::format("try {} of at most {}: with {} grants it {}", tries_, options_.tries, items.size(),
                   ok ? "succeeds" : "fails"));
   if (ok) items_ = items;
   return ok;
@@ -339,21 +337,13 @@ Status LearnSession::settle_limits() {
       continue;
     }
     used_ = learn::most(used_, tried.used);
-    // What was refused, where that is known; it need not be what the command failed of.
-    const auto& denials = tried.report.denials;
-    const auto refused = [&](std::string_view key) {
-      return std::ranges::any_of(denials,
-                                 [&](const Denial& d) { return d.what == "limit" && d.detail.starts_with(key); });
-    };
-    const bool all = round > 1 || !refused("limits.");
-    const auto doubles = [&](std::string_view key) { return all || refused(key); };
-    if (doubles("limits.memory:")) limits_.memory.count *= 2;
-    if (doubles("limits.pids:")) limits_.pids *= 2;
-    if (doubles("limits.disk:")) limits_.disk.count *= 2;
-    if (doubles("limits.inodes:")) limits_.inodes *= 2;
-    if (doubles("limits.output:")) limits_.output.count *= 2;
-    if (limits_.wall && doubles("limits.wall:")) limits_.wall = *limits_.wall * 2;
-    if (limits_.cpu_time && doubles("limits.cpu_time:")) limits_.cpu_time = *limits_.cpu_time * 2;
+    limits_.memory.count *= 2;
+    limits_.pids *= 2;
+    limits_.disk.count *= 2;
+    limits_.inodes *= 2;
+    limits_.output.count *= 2;
+    if (limits_.wall) limits_.wall = *limits_.wall * 2;
+    if (limits_.cpu_time) limits_.cpu_time = *limits_.cpu_time * 2;
   }
   return fail(ErrorCode::kSystem, kStep, "the command does not succeed under the limits that it was seen to need",
               "give it more with --memory, --pids, --disk or --wall");
@@ -407,12 +397,7 @@ LearnEnd LearnSession::learn() {
       end.writes_tried ? "" : " with private copies of what files.write names, which itself was not tried";
   learnt.notes.push_back(fmt::format("Checked by running it again{}; {} runs in all. Exit code {}.", how, runs_.count(),
                                      model_->report.outcome.code));
-  if (auto unknown = learn::unmeasured(used_); !unknown.empty()) {
-    for (std::string& key : unknown) {
-      const bool doubled = key == "limits.memory" ? limits_.memory.count > base_.limits.memory.count
-                                                  : key == "limits.pids" && limits_.pids > base_.limits.pids;
-      if (doubled) key += " (doubled until it sufficed)";
-    }
+  if (const auto unknown = learn::unmeasured(used_); !unknown.empty()) {
     const std::string note = fmt::format(
         "Not learnt, because it cannot be measured here (cloche doctor tells why): {}.", fmt::join(unknown, ", "));
     learnt.notes.push_back(note);

@@ -80,7 +80,7 @@ class LearnSession {
   bool allowed(const Policy& policy) const;
   void want(const std::vector<learn::Wanted>& more);
   void say(const std::string& line) const;
-  std::string hint_for(const Report& report) const;
+  std::string hint_for(const Outcome& outcome) const;
   Error failure_of(const LearnTry& tried) const;
   std::string home() const;
 

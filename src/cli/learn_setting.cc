@@ -309,17 +309,10 @@ std::size_t LearnSession::add_new(std::vector<Item>& to, std::vector<Item> from)
 }
 
 // Nothing that is given already, and nothing that does not help.
-std::string LearnSession::hint_for(const Report& report) const {
-  const Outcome& outcome = report.outcome;
+std::string LearnSession::hint_for(const Outcome& outcome) const {
   std::string out = "a policy is learnt from a run that succeeds; ";
   if (const std::string_view flag = limit_flag(outcome.kind); !flag.empty())
     return fmt::format("{}{} gives it more", out, flag);
-  // Without cgroups these are no outcomes.
-  for (const auto& [key, flag] : {std::pair{"limits.memory:", "--memory"}, std::pair{"limits.pids:", "--pids"}}) {
-    const bool refused = std::ranges::any_of(
-        report.denials, [&](const Denial& d) { return d.what == "limit" && d.detail.starts_with(key); });
-    if (refused) out += fmt::format("{} gives it more of what it was refused, ", flag);
-  }
   if (outcome.kind == OutcomeKind::kExited && !options_.any_exit) out += "--any-exit takes this one, ";
   if (outcome.kind != OutcomeKind::kExited && options_.any_exit)
     out += "--any-exit takes only one that ends by itself, ";
@@ -335,7 +328,7 @@ Error LearnSession::failure_of(const LearnTry& tried) const {
     return {outcome.kind == OutcomeKind::kFailed ? ErrorCode::kSystem : ErrorCode::kRefused, outcome.step, 0,
             outcome.message, outcome.hint};
   }
-  return {ErrorCode::kInvalidInput, kStep, 0, "the command failed: " + how_it_ended(outcome), hint_for(tried.report)};
+  return {ErrorCode::kInvalidInput, kStep, 0, "the command failed: " + how_it_ended(outcome), hint_for(outcome)};
 }
 
 }  // namespace cloche::cli

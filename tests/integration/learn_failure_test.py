@@ -1,5 +1,5 @@
 """`cloche learn` of a command that fails: what it says, and what it advises (X5)."""
-from learn_case import CGROUPS, LearnCase
+from learn_case import LearnCase
 
 
 class LearnFailure(LearnCase):
@@ -20,15 +20,6 @@ class LearnFailure(LearnCase):
         told = self.failed("--wall", "500ms", "--", "sleep", "9")
         self.assertIn("--wall gives it more", told)
         self.assertNotIn("--any-exit", told)
-
-    if not CGROUPS:  # with which these are outcomes
-        def test_X5_a_limit_of_single_processes_is_advised_for_what_it_refused(self):
-            told = self.failed("--", "python3", "-c", "bytes(3 << 30)")
-            self.assertIn("--memory gives it more of what it was refused", told)
-            self.assertNotIn("--pids", told)
-            told = self.failed("--pids", "4", "--", "python3", "-c",
-                               "import os, time\nfor i in range(9):\n  if os.fork() == 0: time.sleep(0.3); os._exit(0)")
-            self.assertIn("--pids gives it more of what it was refused", told)
 
     def test_X5_variables_that_were_withheld_are_named(self):
         env = {**self.env, "FOO_TOKEN": "CANARY-FOO"}

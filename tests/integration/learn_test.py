@@ -9,7 +9,7 @@ import threading
 import time
 
 from cell import CLOCHE, TIMEOUT, mark, processes_with
-from learn_case import CGROUPS, LIMITS, WHOLE, LearnCase, without_each_grant
+from learn_case import LIMITS, WHOLE, LearnCase, without_each_grant
 
 
 TALK_TO_ITSELF = """
@@ -263,18 +263,6 @@ class Learn(LearnCase):
                 ran = self.run_with(policy, "python3", "threads.py")
                 self.assertEqual(ran.stdout, "data/one\n\n", ran.stderr + text)
                 self.assertEqual('memory = "4G"' in text, bool(flags), text)
-
-    if not CGROUPS:  # with which none of it is address space
-        def test_X5_only_what_was_refused_is_doubled(self):
-            self.path("project/threads.py", THREADS)
-            _, few, _ = self.learnt("--", "python3", "-c", "pass")
-            _, many, _ = self.learnt("--", "python3", "threads.py")
-            self.assertIn('memory = "1G"', many)
-            self.assertIn("limits.memory (doubled until it sufficed), limits.pids.", many)
-            self.assertNotIn("pids =", many)
-            for key in ("disk = ", "inodes = "):
-                line = [text for text in few.splitlines() if text.startswith(key)]
-                self.assertIn(line[0], many.splitlines(), "not doubled")
 
     def test_X5_a_command_that_talks_to_itself_gets_a_loopback(self):
         self.path("project/talk.py", TALK_TO_ITSELF)
