@@ -346,8 +346,6 @@ TEST(Denials, X4_WhyNamesLimitsThatNobodySeesReached) {
   report.denials = {{"limit", "limits.memory: memory refused", 1, "python3"}};
   EXPECT_THAT(told(), Not(HasSubstr("to be reached"))) << "it was seen";
   report.denials.clear();
-  report.receipt[0].mechanism = "cgroup v2 memory";
-  EXPECT_THAT(told(), Not(HasSubstr("to be reached"))) << "forks are told of";
   report.observed = "off";
   report.receipt[0].mechanism = "cgroup v2 memory";
   EXPECT_THAT(told(), AllOf(HasSubstr("limits.pids is not seen to be reached"), Not(HasSubstr("limits.memory"))));
