@@ -70,12 +70,9 @@ struct Telling {
   Watch level = Watch::kNothing;
   // Addresses of IPv4 and IPv6 are known by other means, and no other socket can be made: not told below kAll.
   bool inet_elsewhere = false;
-  bool own_processes = false;  // the cell counts its processes itself, from 1 up
-  bool own_mounts = false;     // they decide what can be changed and executed, and not Landlock alone
-  std::uint64_t files = 0;     // how many a process may have open; 0: not known
-  bool forks = false;          // no cgroup counts processes: whoever makes one is told of
-  // No cgroup holds the memory: told of are pieces of this size and more, a power of two, and the heap's; 0: it does.
-  std::uint64_t large = 0;
+  bool own_processes = false;       // the cell counts its processes itself, from 1 up
+  bool own_mounts = false;          // they decide what can be changed and executed, and not Landlock alone
+  std::uint64_t files = 0;          // how many a process may have open; 0: not known
   std::uint32_t launch_socket = 0;  // by this one, with these flags, a guest-to-be sends when nobody listens yet
   std::uint32_t launch_flags = 0;   // 0: it does not
 };

@@ -54,11 +54,6 @@ constexpr auto kCalls = std::to_array<WatchedCall>({
     {"execve", Use::kExecute, Watch::kCalls, 0, kNone, kNone, kNone, kNone},
     {"execveat", Use::kExecute, Watch::kCalls, 1, 0, kNone, kNone, kNone},
     {"mmap", Use::kMap, Watch::kFiles, kNone, 4, kNone, kNone, kNone},
-    {"brk", Use::kGrow, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
-    {"mremap", Use::kGrow, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
-    {"clone", Use::kFork, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
-    {"fork", Use::kFork, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
-    {"vfork", Use::kFork, Watch::kCalls, kNone, kNone, kNone, kNone, kNone},
     {"connect", Use::kConnect, Watch::kCalls, 1, kNone, kNone, kNone, kNone, kNone, 2, 0},
     {"bind", Use::kBind, Watch::kCalls, 1, kNone, kNone, kNone, kNone, kNone, 2, 0},
     {"sendto", Use::kConnect, Watch::kCalls, 4, kNone, kNone, kNone, kNone, kNone, 5},
@@ -209,16 +204,13 @@ void leave_out_addresses(Rule& rule, const WatchedCall& call, const Telling& tel
 
 bool is_signal(Use use) { return use == Use::kSignal || use == Use::kHandle || use == Use::kSignalByHandle; }
 
-bool is_of_thread(const WatchedCall& call) { return call.use == Use::kSignal && call.from == Watch::kAll; }
-
 // Who asks whether somebody is there asks often, and is answered. With the other one some runtimes interrupt their own
-// threads a hundred times a second. Libraries signal threads of their own process, which is one of the cell's. Whole
-// processes are signalled rarely.
+// threads a hundred times a second. Libraries signal threads of their own process, which is one of the cell's.
 void leave_out_signals(Rule& rule, const WatchedCall& call, const Telling& telling) {
   if (call.signal != kNoArgument) {
     for (const std::uint64_t signal : {0, SIGURG}) rule.clauses.push_back({{equals(call.signal, signal)}, rule.action});
   }
-  if (telling.own_processes && is_of_thread(call)) {
+  if (telling.own_processes && call.use != Use::kSignalByHandle) {
     constexpr std::uint64_t kHigh = 0xffffffff & ~std::uint64_t{kOwnNumbers - 1};
     rule.clauses.push_back({{{ArgCheck::Op::kMaskedEqual, 0, 32, kHigh, 0}}, rule.action});
   }
@@ -254,35 +246,8 @@ void tell_of_allowed(Rule& rule, const WatchedCall& call, Watch watch) {
   rule.clauses = std::move(clauses);
 }
 
-// What is allowed is told of where the length in that argument is large. No check says "at least": what is small has
-// none of the bits above.
-void tell_of_large(Rule& rule, std::uint8_t length, std::uint64_t large) {
-  const ArgCheck small{ArgCheck::Op::kMaskedEqual, length, 64, ~(large - 1), 0};
-  std::vector<Clause> clauses;
-  for (Clause& clause : rule.clauses) {
-    if (clause.action == kAllowIt) {
-      clauses.push_back(clause);
-      clauses.back().all.push_back(small);
-      clause.action = kTellIt;
-    }
-    clauses.push_back(std::move(clause));
-  }
-  if (rule.action == kAllowIt) {
-    clauses.push_back({{small}, kAllowIt});
-    rule.action = kTellIt;
-  }
-  rule.clauses = std::move(clauses);
-}
-
-void tell_of_growth(Rule& rule, const Telling& telling) {
-  if (telling.large == 0) return;
-  if (rule.name == "mmap") tell_of_large(rule, 1, telling.large);
-  if (rule.name == "mremap") tell_of_large(rule, 2, telling.large);
-  if (rule.name == "brk") tell_of_large(rule, 0, 1);  // an address; 0 is a question
-}
-
 void tell_of(Rule& rule, const WatchedCall& call, const Telling& telling) {
-  if (call.use == Use::kHold || call.use == Use::kGrow || (call.use == Use::kFork && !telling.forks)) return;
+  if (call.use == Use::kHold) return;
   if (rule.name == "fcntl") return tell_of_some(rule, 1, {F_DUPFD, F_DUPFD_CLOEXEC});
   if (is_signal(call.use)) leave_out_signals(rule, call, telling);
   const bool plain = rule.clauses.empty() && rule.action == kAllowIt;
@@ -324,9 +289,8 @@ std::vector<Rule> watched(std::vector<Rule> rules, const Telling& telling) {
     const WatchedCall* call = find_watched_call(rule.name);
     if (call == nullptr) continue;
     // Where no mount decides nobody does: Landlock judges neither mappings nor modes.
-    const bool judged = !is_by_descriptor(*call) || telling.own_mounts;
-    if (judged && telling.level >= level_of(*call, telling)) tell_of(rule, *call, telling);
-    tell_of_growth(rule, telling);
+    if (is_by_descriptor(*call) && !telling.own_mounts) continue;
+    if (telling.level >= level_of(*call, telling)) tell_of(rule, *call, telling);
     // The kernel gives out the lowest number that is free: with the last one in use the next may be refused, and that
     // is where nobody could tell of it.
     if (call->descriptor != kNoArgument && telling.files != 0)

@@ -29,8 +29,6 @@ enum class Use : std::uint8_t {
   kDescriptor,      // makes one that has no name
   kPair,            // makes two
   kHold,            // uses one
-  kFork,            // makes a process or a thread
-  kGrow,            // takes memory
 };
 
 inline constexpr std::int8_t kNoArgument = -1;
@@ -57,8 +55,8 @@ constexpr bool is_by_descriptor(const WatchedCall& call) {
 // nullptr: of this call nothing is told but that it was denied.
 const WatchedCall* find_watched_call(std::string_view name);
 
-// Where a cell counts its processes itself, each number below this one may be a thread of its own: programs signal
-// those all the time.
+// Where a cell counts its processes itself, each number below this one may have been one of its own, so a signal to it
+// is no denial.
 inline constexpr std::uint32_t kOwnNumbers = 1u << 13;
 
 // Of flags of an open: without them it only reads.

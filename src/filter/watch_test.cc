@@ -31,8 +31,6 @@ Telling all_of_it(Watch level) {
           .own_processes = true,
           .own_mounts = true,
           .files = 64,
-          .forks = true,
-          .large = 8 << 20,
           .launch_socket = 3,
           .launch_flags = 0x4804};
 }
@@ -202,12 +200,11 @@ TEST(FilterWatch, AGuestToBeCanSayThatItIsReadyBeforeAnybodyListens) {
   EXPECT_TRUE(tells(all, "sendmsg", {all.launch_socket + 1, 0x1000, all.launch_flags}));
 }
 
-TEST(FilterWatch, X4_ProcessesAreToldWhateverTheirNumberAndThreadsOfTheCellCostNothing) {
+TEST(FilterWatch, X4_ThreadsOfOthersAreToldAndThoseOfTheCellCostNothing) {
   const Telling own{.level = Watch::kCalls, .own_processes = true};
   for (const std::string_view name :
        {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"}) {
-    const bool of_thread = name.find("tkill") == 0 || name.find("tg") != std::string_view::npos;
-    EXPECT_NE(tells(own, name, {kOwnNumbers - 1, SIGUSR1, SIGUSR1}), of_thread) << name;
+    EXPECT_FALSE(tells(own, name, {kOwnNumbers - 1, SIGUSR1, SIGUSR1})) << name;
     EXPECT_TRUE(tells(own, name, {kOwnNumbers, SIGUSR1, SIGUSR1})) << name;
     EXPECT_TRUE(tells(own, name, {0xffffffff, SIGUSR1, SIGUSR1})) << name;
   }
@@ -254,31 +251,6 @@ TEST(FilterWatch, X4_ChangesOfModesAndTheLikeAreToldByDescriptorToo) {
     EXPECT_FALSE(tells({.level = Watch::kAll}, name, {3, 0644})) << name << ": Landlock does not judge it";
   }
   EXPECT_TRUE(tells({.level = Watch::kCalls, .own_mounts = true}, "utimensat", {3, 0, 0, 0}));
-}
-
-TEST(FilterWatch, X4_WhoMakesProcessesOrTakesMemoryIsToldWhereNoCgroupHoldsThem) {
-  const Telling held{.level = Watch::kAll, .own_processes = true, .own_mounts = true};
-  const Telling own{.level = Watch::kCalls, .forks = true, .large = 8 << 20};
-  constexpr std::uint64_t kWrites = PROT_READ | PROT_WRITE;
-  for (const std::string_view name : {"clone", "fork", "vfork", "brk"}) {
-    const std::initializer_list<std::uint64_t> args{0x1200011};
-    EXPECT_TRUE(tells(own, name, args)) << name;
-    EXPECT_FALSE(tells(held, name, args)) << name;
-    EXPECT_FALSE(tells({.level = Watch::kNothing, .forks = true, .large = 1}, name, args)) << name;
-  }
-  EXPECT_FALSE(tells(own, "brk", {0})) << "a question";
-  for (const std::uint64_t length : {8ull << 20, (8ull << 20) + 4096, 1ull << 40, ~0ull}) {
-    EXPECT_TRUE(tells(own, "mmap", {0, length, kWrites, MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0})) << length;
-    EXPECT_TRUE(tells(own, "mremap", {0x1000, 4096, length, MREMAP_MAYMOVE})) << length;
-    EXPECT_FALSE(tells(held, "mmap", {0, length, kWrites, MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0})) << length;
-  }
-  for (const std::uint64_t length : {1ull, 4096ull, (8ull << 20) - 1}) {
-    EXPECT_FALSE(tells(own, "mmap", {0, length, kWrites, MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0})) << length;
-    EXPECT_FALSE(tells(own, "mremap", {0x1000, 1ull << 40, length, MREMAP_MAYMOVE})) << length;
-  }
-  // What is told for another reason stays so.
-  const Telling both{.level = Watch::kFiles, .own_mounts = true, .large = 8 << 20};
-  EXPECT_TRUE(tells(both, "mmap", {0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3, 0}));
 }
 
 TEST(FilterWatch, TellsMoreFromLevelToLevel) {

@@ -246,19 +246,14 @@ CallAdvice advise_call(const Sighting& s, const Plan& plan) {
   return out;
 }
 
-std::string raised_limit(const Plan& plan, const std::string& key, std::uint64_t least) {
+std::string raised_limit(const Plan& plan, const std::string& key) {
   const Limits& limits = plan.limits;
   const auto size = [&](Bytes now) { return fmt::format("{} = \"{}\"", key, to_text(Bytes{now.count * 2})); };
   const auto time = [&](Millis now) { return fmt::format("{} = \"{}\"", key, to_text(Millis{now.count() * 2})); };
   if (key == "limits.inodes") return fmt::format("{} = {}", key, limits.inodes * 2);
   if (key == "limits.files") return fmt::format("{} = {}", key, limits.files * 2);
   if (key == "limits.pids") return fmt::format("{} = {}", key, limits.pids * 2);
-  if (key == "limits.memory") {
-    // Room for what comes next, too: a program that is refused a piece has asked for others before.
-    constexpr std::uint64_t kStep = 64 << 20;
-    const std::uint64_t wanted = (least + least / 8 + kStep - 1) / kStep * kStep;
-    return size(Bytes{std::max(limits.memory.count, wanted / 2)});
-  }
+  if (key == "limits.memory") return size(limits.memory);
   if (key == "limits.disk") return size(limits.disk);
   if (key == "limits.output") return size(limits.output);
   const NetLimits net = plan.gateway ? plan.gateway->limits : NetLimits{};

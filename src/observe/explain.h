@@ -46,8 +46,7 @@ void add_programs(std::string& list, std::string_view more);
 // What the gateway refused, in the same words. It sees connections and no processes: one of those that `ran` asked.
 std::vector<Denial> explain_network(const NetworkUse& use, const std::string& ran);
 
-// The line that raises a limit of the plan, by the key's name: "limits.pids = 128". `least`: of memory, what is known
-// to be wanted.
-std::string raised_limit(const Plan& plan, const std::string& key, std::uint64_t least = 0);
+// The line that raises a limit of the plan, by the key's name: "limits.pids = 128".
+std::string raised_limit(const Plan& plan, const std::string& key);
 
 }  // namespace cloche::observe

@@ -1,7 +1,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "filter/filter.h"
@@ -44,10 +43,6 @@ void rlimit(Plan& plan, int resource, std::uint64_t value, Guarantee serves) {
   plan.steps.push_back(
       {.kind = StepKind::kRlimit, .serves = serves, .x = static_cast<std::uint64_t>(resource), .y = value});
 }
-
-// Of memory where only single processes are limited: one that a limit may well refuse, and the stacks of threads.
-// Smaller ones are a matter of the heap, which is told of whatever its size.
-std::uint64_t large_piece(Bytes memory) { return std::bit_floor(std::max<std::uint64_t>(memory.count / 64, 64 << 10)); }
 
 // A file system of the cell's own says that it is full, and a program that ignores SIGXFSZ says nothing. So where that
 // has room for a copy, too, this limit stands behind it.
@@ -175,8 +170,6 @@ void add_walls(Plan& plan, const StepContext& context, const std::vector<Step>& 
   telling.own_processes = plan.tier != Tier::kProcess;
   telling.own_mounts = plan.tier != Tier::kProcess;
   telling.files = plan.limits.files;
-  telling.forks = !context.host.cgroup.at(Controller::kPids);
-  if (!memory_by_cgroup(context.host)) telling.large = large_piece(plan.limits.memory);
   telling.launch_socket = wire::kControlFd;
   telling.launch_flags = wire::kSendFlags;
   const auto program =

@@ -98,29 +98,17 @@ bool is_of_name_service(const Denial& denial) { return denial.what == "socket" &
 
 bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
 
-// Allocators try a larger piece first, and do with a smaller one.
-bool is_of_memory(const Denial& denial) {
-  return denial.what == "limit" && denial.detail == "limits.memory: memory refused";
-}
-
-// By limits of single processes the kernel refuses a call without a word to anybody but the guest, and whoever is told
-// of the call beforehand.
-bool is_of_processes(const Report& report, Guarantee guarantee) {
+// By limits of single processes the kernel refuses a call without a word to anybody but the guest.
+bool is_unseen(const Report& report, Guarantee guarantee) {
   const auto line = std::ranges::find(report.receipt, guarantee, &ReceiptLine::guarantee);
   return line != report.receipt.end() && line->mechanism.starts_with("RLIMIT_");
 }
 
 // What a guest may have failed of that is not in the list.
 std::string unseen_limits(const Report& report) {
-  const bool watched = !report.observed.empty() && report.observed != "off";
-  const bool pids = is_of_processes(report, Guarantee::kPids) && !watched;
-  const bool memory = is_of_processes(report, Guarantee::kMemory);
+  const bool pids = is_unseen(report, Guarantee::kPids);
+  const bool memory = is_unseen(report, Guarantee::kMemory);
   if (exit_code(report.outcome) == 0 || (!pids && !memory)) return {};
-  if (memory && watched) {
-    return std::ranges::any_of(report.denials, is_of_memory)
-               ? ""
-               : "limits.memory is seen to be reached by large pieces and the heap only, where no cgroup holds it\n";
-  }
   return fmt::format("{} not seen to be reached where no cgroup holds {}: the guest alone is told (EAGAIN, ENOMEM)\n",
                      pids && memory ? "limits.pids and limits.memory are"
                      : pids         ? "limits.pids is"
@@ -146,9 +134,7 @@ std::string unseen_reasons(const Report& report) {
   std::string out;
   if (!unwatched(report).empty()) out = "--observe all also tells of names that are only looked at";
   if (!unseen_limits(report).empty()) {
-    const bool some = !report.observed.empty() && report.observed != "off";
-    out += fmt::format("{}{} not always seen to be reached without cgroups", out.empty() ? "" : ", and ",
-                       some ? "limits.memory is" : "limits are");
+    out += fmt::format("{}limits are not seen to be reached without cgroups", out.empty() ? "" : ", and ");
   }
   return out;
 }
@@ -174,7 +160,7 @@ std::string denial_summary(const Report& report) {
   for (const Denial& denial : report.denials) {
     unlisted = unlisted || denial.what == "more";
     const bool said = offline && denial.what == "read" && is_of_resolver(denial.detail);
-    const bool is_news = !is_usual(denial) && (failed || !(is_of_name_service(denial) || is_of_memory(denial)));
+    const bool is_news = !is_usual(denial) && (failed || !is_of_name_service(denial));
     if (denial.what == "more" || said) continue;
     (denial.count == 0 ? named : is_news ? news : usual).push_back(&denial);
   }

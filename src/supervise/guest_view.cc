@@ -166,7 +166,7 @@ bool is_kept_by_mount(pid_t pid, int descriptor, Act act) {
 
 std::uint64_t OpenFiles::of(pid_t pid) {
   const auto count = [this] {
-    struct stat st {};
+    struct stat st{};
     return directory_.valid() && ::fstat(directory_.get(), &st) == 0 && st.st_size > 0
                ? static_cast<std::uint64_t>(st.st_size)
                : 0;
@@ -209,7 +209,7 @@ Seen look(const Fd& root, const std::string& path, Patience patience, Links link
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return {missing ? observe::Presence::kMissing : observe::Presence::kUnknown, {}, false, 0, 0};
   }
-  struct stat st {};
+  struct stat st{};
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   std::string real = straight ? path : read_link(fmt::format("/proc/self/fd/{}", found.get()));
   return {observe::Presence::kThere, std::move(real), directory, st.st_uid, st.st_gid};
@@ -254,20 +254,12 @@ std::string leads_to(const Fd& root, std::string path) {
   return {};
 }
 
-std::optional<long> made_since(pid_t first) {
-  const long last = std::atol(read_start("/proc/sys/kernel/ns_last_pid", 32).c_str());
-  return last >= first ? std::optional(last - first) : std::nullopt;
-}
-
-bool may_know_process(pid_t pid, long target, std::optional<long> made) {
+bool may_know_process(pid_t pid, long target) {
   if (::access(fmt::format("/proc/{}/root/proc/{}", pid, target).c_str(), F_OK) == 0) return true;
   // Numbers rise: one not far above its own may have been a child that is gone.
   constexpr long kNear = 10'000;
   static_assert(kNear >= filter::kOwnNumbers, "of what is left out of the telling nothing could be told");
-  const long own = own_number(pid);
-  // Where the caller itself has a higher number than can be, the machine's have begun again.
-  const bool known = made && own <= *made + 1;
-  if (target < own + kNear && (!known || target <= *made + 1)) return true;
+  if (target < own_number(pid) + kNear) return true;
   return !is_process(target);  // nor is there one outside
 }
 

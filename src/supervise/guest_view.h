@@ -67,12 +67,8 @@ Seen look(const Fd& root, const std::string& absolute_path, Patience patience, L
 std::string leads_to(const Fd& root, std::string absolute_path);
 // The root of a process's own tree; nothing if it is gone.
 Fd root_of(pid_t pid);
-// How many processes and threads this machine has made since that one, as far as the kernel's numbers tell; nothing
-// where they have begun again from below.
-std::optional<long> made_since(pid_t first);
-// Whether the guest could have meant a process of its own cell: one that is there, or one that may have been. `made`:
-// since the cell's first process. All of the cell's are among them, so its numbers cannot be higher.
-bool may_know_process(pid_t pid, long target, std::optional<long> made);
+// Whether the guest could have meant a process of its own cell: one that is there, or one that may have been.
+bool may_know_process(pid_t pid, long target);
 // Whom a pidfd of the process is for, as the engine counts; nothing where that process is gone.
 struct Handle {
   long process = 0;

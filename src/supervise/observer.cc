@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -45,11 +44,6 @@ bool is_of_open_file(const seccomp_notif& told, const filter::WatchedCall& call)
   return filter::is_by_descriptor(call) || (sets_times && told.data.args[call.path] == 0);
 }
 
-// Of mmap: what is told of for its size alone executes nothing.
-bool maps_code(const seccomp_notif& told) {
-  return (told.data.args[2] & PROT_EXEC) != 0 && (told.data.args[3] & MAP_ANONYMOUS) == 0;
-}
-
 bool is_of_names(Use use) { return use == Use::kMake || use == Use::kRemove || use == Use::kBind; }
 
 bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ALLOW; }
@@ -82,8 +76,7 @@ Observer::Observer(const Plan& plan, Wants wants)
       own_table_(plan.tier != Tier::kProcess),
       reads_memory_(true),
       arch_(filter::native_arch()),
-      table_(table_for(plan.filter)),
-      process_limits_(plan) {
+      table_(table_for(plan.filter)) {
   for (const Workspace& workspace : plan.workspaces) grants_.push_back(workspace.path);
   // A name in a page of a file that a server keeps would be waited for, and with it every other run. What is mounted
   // below a grant comes with it.
@@ -180,17 +173,12 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
   }
   if (call == nullptr) return;
   note_descriptors(told, *call);
-  if (call->use == Use::kGrow || call->name == "mmap") note_growth(told, *call);
-  if (call->name == "mmap" && !maps_code(told)) return;
   if (is_of_open_file(told, *call)) return note_open_file(told, *call);
   switch (call->use) {
     case Use::kDescriptor:
     case Use::kPair:
     case Use::kHold:
-    case Use::kGrow:
       return;
-    case Use::kFork:
-      return note_fork(told);
     case Use::kSignal:
     case Use::kHandle:
     case Use::kSignalByHandle:

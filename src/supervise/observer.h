@@ -20,7 +20,6 @@
 #include "plan/plan.h"
 #include "supervise/abstract_names.h"
 #include "supervise/guest_view.h"
-#include "supervise/process_limits.h"
 #include "sys/poller.h"
 
 struct seccomp_notif;
@@ -49,14 +48,6 @@ class Observer {
   std::uint64_t opens_refused() const { return opens_refused_; }
   // Who that was, or who had that many.
   const std::string& openers() const { return openers_; }
-  // Seen where no cgroup holds them: processes, and memory.
-  struct Refusals {
-    std::uint64_t count = 0;
-    std::string programs;
-    std::uint64_t wanted = 0;  // the most that somebody would have had then
-  };
-  const Refusals& forks_refused() const { return forks_refused_; }
-  const Refusals& memory_refused() const { return memory_refused_; }
   // The programs that were told of, whatever it was that they did.
   const std::string& ran() const { return ran_; }
   // How often somebody was seen to have that many, by what he did with the last one.
@@ -82,8 +73,6 @@ class Observer {
   void note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_address(const seccomp_notif& told, const filter::WatchedCall& call, guest_view::Place place);
   void note_receivers(const seccomp_notif& told, const filter::WatchedCall& call);
-  void note_fork(const seccomp_notif& told);
-  void note_growth(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_process(const seccomp_notif& told, const filter::WatchedCall& call);
   bool reaches(pid_t pid, long target) const;
   bool is_foreign_group(long group) const;
@@ -121,9 +110,6 @@ class Observer {
   std::uint64_t opens_refused_ = 0;
   std::uint64_t all_open_ = 0;
   std::string openers_;
-  ProcessLimits process_limits_;
-  Refusals forks_refused_;
-  Refusals memory_refused_;
   std::string ran_;
   guest_view::OpenFiles open_files_;
   AbstractNames abstract_names_;

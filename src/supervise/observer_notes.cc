@@ -3,7 +3,6 @@
 #include <linux/seccomp.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -145,29 +144,9 @@ void Observer::note_receivers(const seccomp_notif& told, const filter::WatchedCa
   for (const guest_view::Place& place : places) note_address(told, call, place);
 }
 
-void Observer::note_fork(const seccomp_notif& told) {
-  const auto pid = static_cast<pid_t>(told.pid);
-  if (!process_limits_.refuses_task(pid) || !still_there(told)) return;
-  ++forks_refused_.count;
-  observe::add_programs(forks_refused_.programs, name_of(pid));
-}
-
-void Observer::note_growth(const seccomp_notif& told, const filter::WatchedCall& call) {
-  const auto pid = static_cast<pid_t>(told.pid);
-  const auto& args = told.data.args;
-  const std::uint64_t wanted =
-      call.name == "brk"      ? process_limits_.refuses_heap(pid, args[0])
-      : call.name == "mremap" ? process_limits_.refuses_memory(pid, growth_of_mremap(args[1], args[2]))
-                              : process_limits_.refuses_memory(pid, growth_of_mmap(args[0], args[1], args[2], args[3]));
-  if (wanted == 0 || !still_there(told)) return;
-  ++memory_refused_.count;
-  memory_refused_.wanted = std::max(memory_refused_.wanted, wanted);
-  observe::add_programs(memory_refused_.programs, name_of(pid));
-}
-
 // Whether the process is one of the cell, as the guest counts.
 bool Observer::reaches(pid_t pid, long target) const {
-  if (own_table_) return guest_view::may_know_process(pid, target, guest_view::made_since(init_));
+  if (own_table_) return guest_view::may_know_process(pid, target);
   return guest_view::descends_from(target, init_) || !guest_view::is_process(target);
 }
 
@@ -190,10 +169,12 @@ void Observer::note_process(const seccomp_notif& told, const filter::WatchedCall
     if (!handle || (own_table_ ? handle->inside : guest_view::descends_from(handle->process, init_))) return;
     target = handle->process;
   } else if (target < -1) {
-    // Without a table of its own a guest can name groups of the host. Whose it is shows by who began it.
+    // Without a table of its own a guest can name groups of the host. Whose it is shows by who began it. With one, low
+    // numbers may have been its own, as those of processes.
     group = true;
     target = -target;
-    if (own_table_ ? reaches(pid, target) : !is_foreign_group(target)) return;
+    const bool own = own_table_ ? target < filter::kOwnNumbers || reaches(pid, target) : !is_foreign_group(target);
+    if (own) return;
   } else if (target <= 0 || reaches(pid, target)) {
     return;  // groups are the cell's own
   }

@@ -52,10 +52,9 @@ void append_named(Report& report, std::string_view errors, const Plan& plan, con
 
 }  // namespace
 
-void Run::deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count, std::string program,
-                        std::uint64_t least) {
+void Run::deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count, std::string program) {
   if (count == 0) return;
-  std::string allow = observe::raised_limit(plan_, key, least);
+  std::string allow = observe::raised_limit(plan_, key);
   std::string never = allow.empty() ? "raise it in " + key : "";
   report_.denials.push_back(
       {"limit", fmt::format("{}: {}", key, what), count, std::move(program), std::move(allow), std::move(never)});
@@ -89,10 +88,6 @@ void Run::explain_denials() {
     } else {
       deny_by_limit("limits.files", "as many open as allowed", observer_->all_open(), observer_->openers());
     }
-    const Observer::Refusals& forks = observer_->forks_refused();
-    deny_by_limit("limits.pids", "fork refused", forks.count, forks.programs);
-    const Observer::Refusals& memory = observer_->memory_refused();
-    deny_by_limit("limits.memory", "memory refused", memory.count, memory.programs, memory.wanted);
     if (host && host->left_out() != 0) {
       report_.denials.push_back({"more", "names that were not looked for on the host", host->left_out()});
     }
