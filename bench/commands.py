@@ -17,6 +17,7 @@ PAUSE = 0.015
 ROUNDS_PER_BURST = 10
 SLOW_MS, SLOW_TAKES_EVERY = 120, 5  # a contestant as slow as that sits out most rounds
 BURSTS = {2: 16, 8: 32}  # at a time: runs of one burst
+KEPT = (rivals.OURS_KEEPER, rivals.OURS_UNWATCHED, rivals.OURS_CELL)
 
 
 @contextlib.contextmanager
@@ -66,7 +67,7 @@ def keeper_refusal(cloche, command, env):
 def served(cloche, env):
     text = subprocess.run([cloche, "keeper", "status", "--json"], env=env, capture_output=True, text=True, check=True).stdout
     status = json.loads(text)
-    return {name: status["served_" + name] for name in ("blank", "parked")}
+    return {"blank": status["served_blank"], "parked": status["served_parked"], "attended": status["attended"]}
 
 
 def measure(programs, rows, env, rounds):
@@ -116,7 +117,7 @@ def tabulate(results, rows):
 
 def where_time_goes(cloche, rows, env, rounds):
     """The report's own account: the median of each step in microseconds."""
-    steps = {name: {} for name in (rivals.OURS_COLD, rivals.OURS_KEEPER) if name in rows}
+    steps = {name: {} for name in (rivals.OURS_COLD, rivals.OURS_CELL, rivals.OURS_KEEPER) if name in rows}
     for _ in range(rounds):
         for name, found in steps.items():
             at = rows[name].index("--")
@@ -150,7 +151,8 @@ def show(result):
                       f"{r['peak_rss_kib'] / 1024:.1f}"] for name, r in rows.items()])
     for line in result["skipped"]:
         print(f"  skipped: {line}")
-    print(f"  the keeper served {result['served']['parked']} parked and {result['served']['blank']} blank cells")
+    print(f"  the keeper served {result['served']['parked']} parked and {result['served']['blank']} blank cells, and its attendant "
+          f"did {result['served']['attended']} runs")
     cold = result["timing_us"][rivals.OURS_COLD]
     kept = result["timing_us"].get(rivals.OURS_KEEPER, {})
     names = [step for step in kept if step not in cold] + list(cold)
@@ -169,13 +171,17 @@ def run(programs, folder, rounds):
         refusal = keeper_refusal(cloche, rows[rivals.OURS_KEEPER], env)
         if refusal:
             skipped.append(f"{rivals.OURS_KEEPER}: {refusal}")
-            del rows[rivals.OURS_KEEPER]
+            for name in KEPT:
+                del rows[name]
         measured = measure(programs, rows, env, rounds)
         cells = served(cloche, env)
         timing = where_time_goes(cloche, rows, env, max(5, rounds // 4))
-    ours = sum(len(at_once[rivals.OURS_KEEPER]["ms"]) for at_once in measured.values() if rivals.OURS_KEEPER in at_once)
-    if sum(cells.values()) < ours:
+    ours = sum(len(at_once[name]["ms"]) for at_once in measured.values() for name in KEPT if name in at_once)
+    if cells["blank"] + cells["parked"] < ours:
         raise RuntimeError(f"the keeper served {cells} cells, but {ours} runs were to have one")
+    alone = sum(len(measured[1][name]["ms"]) for name in KEPT[:2] if name in measured[1])
+    if cells["attended"] < alone:
+        raise RuntimeError(f"the attendant did {cells['attended']} runs, but {alone} were to be its own")
     bare = rows.get(rivals.BARE, [None])[0]
     result = {"at_once": tabulate(measured, rows), "skipped": skipped, "served": cells, "timing_us": timing,
               "kernel_us": kernel_steps(bare, max(5, rounds // 2))}

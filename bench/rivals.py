@@ -16,6 +16,7 @@ NAMES = ["bwrap", "nsjail", "firejail", "crun", "podman", "runsc"]
 BASE = "bwrap"  # of the ratios
 BARE = "bare launcher"
 OURS_COLD, OURS_KEEPER = "cloche run, cold", "cloche run, keeper"
+OURS_UNWATCHED, OURS_CELL = "cloche run, keeper, unwatched", "cloche run, keeper's cell"
 
 
 def bwrap(path, _folder):
@@ -102,6 +103,8 @@ def contestants(programs, cloche, folder):
         "cloche --version": [cloche, "--version"],
         OURS_COLD: [cloche, "run", "--keeper", "never", *mode, "--", *GUEST],
         OURS_KEEPER: [cloche, "run", *mode, "--", *GUEST],
+        OURS_UNWATCHED: [cloche, "run", *mode, "--observe", "off", "--no-record", "--", *GUEST],
+        OURS_CELL: [cloche, "run", "--keeper", "auto", *mode, "--", *GUEST],  # in its own process: no attendant
         "cloche run, tier 0": [cloche, "run", "--keeper", "never", "--preset", "dev", *mode, "--", *GUEST],
     }
     skipped = []

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -10,6 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -19,12 +21,14 @@
 #include <fmt/format.h>
 
 #include "cli/borrowed_stance.h"
+#include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/run_place.h"
 #include "cli/terminal.h"
 #include "engine/resident.h"
 #include "host/probe.h"
 #include "keeper/place.h"
+#include "keeper/protocol.h"
 #include "sys/channel.h"
 #include "sys/file.h"
 #include "wire/handover.h"
@@ -36,7 +40,6 @@ using keeper::Standing;
 
 constexpr int kPatienceMs = 100;                   // with a command that has connected and says nothing
 constexpr unsigned kPatienceSeconds = 2;           // with what has to be read for a run
-constexpr std::chrono::milliseconds kFarewell{1};  // a command's own end takes a part of that
 
 // A command that has connected.
 class Caller {
@@ -48,12 +51,24 @@ class Caller {
   std::optional<Stance> receive(const Standing& ours, std::string& room);
   // From here on its run is ours; unless it has taken it back.
   bool take() const {
+    pollfd full{token_.get(), POLLIN, 0};
     std::uint64_t token = 0;
-    return ::read(token_.get(), &token, sizeof token) == sizeof token;
+    return ::poll(&full, 1, 0) > 0 && ::read(token_.get(), &token, sizeof token) == sizeof token;
   }
   void tell(int code) const {
+    ::fcntl(socket_.get(), F_SETFL, 0);
     const wire::HandoverAnswer answer{code};
     (void)sys::send_bytes(socket_.get(), &answer, sizeof answer, {});  // or it is gone
+  }
+  // From now on its end is ours, until it is told how its run has ended: what is still to be written to its streams may
+  // be taken by nobody, and then we would wait for ever, for a command that is not there any more.
+  void end_with_us() const {
+    ::fcntl(socket_.get(), F_SETOWN, ::getpid());
+    ::fcntl(socket_.get(), F_SETFL, O_ASYNC);
+  }
+  bool is_gone() const {
+    pollfd end{socket_.get(), POLLRDHUP, 0};
+    return ::poll(&end, 1, 0) > 0;
   }
   // Whether it asks for the end of its run, or has gone itself.
   enum class Word : std::uint8_t { kNothing, kEnd, kGone };
@@ -65,12 +80,20 @@ class Caller {
 };
 
 std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
+  // Whoever is not served has said it in vain, and nothing of it stays.
+  struct Wiped {
+    std::string& text;
+    std::size_t used = 0;
+    ~Wiped() { ::explicit_bzero(text.data(), used); }
+  } wiped{room};
+
   pollfd readable{socket_.get(), POLLIN, 0};
   if (::poll(&readable, 1, kPatienceMs) <= 0) return std::nullopt;
   Stance out;
   auto received = sys::receive_bytes(socket_.get(), room.data(), room.size());
   constexpr std::size_t kRest = wire::kHandoverFds - 2;
   wire::Handover head;
+  if (received && *received) wiped.used = (*received)->size;
   if (!received || !*received || (*received)->size < sizeof head || (*received)->rest.size() != kRest) {
     return std::nullopt;
   }
@@ -86,8 +109,7 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
   const std::size_t first = theirs->umask.find_first_not_of(" \t");
   if (first == std::string::npos) return std::nullopt;
   std::from_chars(theirs->umask.data() + first, theirs->umask.data() + theirs->umask.size(), out.umask, 8);
-  out.strings.assign(room, sizeof head, (*received)->size - sizeof head);
-  ::explicit_bzero(room.data(), (*received)->size);
+  out.strings.assign(room.begin() + sizeof head, room.begin() + static_cast<std::ptrdiff_t>((*received)->size));
   out.words = head.words;
   out.variables = head.variables;
   out.streams[0] = std::move((*received)->fd);
@@ -105,13 +127,24 @@ Caller::Word Caller::listen() const {
   return received && (*received)->size == sizeof word ? Word::kEnd : Word::kGone;
 }
 
-// Runs with more than a program, a policy and a report begin sooner in a process of their own.
+// What can be read only once is for whoever does the run in the end, and so is what is something else for each process.
+bool can_be_read_again(const std::string& path) {
+  for (const char* own : {"/proc/", "/dev/fd", "/dev/std"}) {
+    if (path.starts_with(own)) return false;
+  }
+  struct stat st{};
+  return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
 bool is_plain(const RunArgs& args) {
-  for (const char* name : {"--help", "--keeper", "--tty", "--stdin", "--outputs", "--events"}) {
+  for (const char* name : wire::kOwnOptions) {
     if (args.parsed.has(name)) return false;
   }
-  return args.workspaces.empty() && args.puts.empty() && args.gets.empty() && args.artifacts.empty() &&
-         !args.from_stdin();
+  std::vector<std::string> read = named_ceilings(args);
+  if (args.parsed.has("--policy")) read.push_back(args.parsed.value("--policy"));
+  const char* ceiling = std::getenv("CLOCHE_CEILING");  // NOLINT(concurrency-mt-unsafe): one thread
+  if (ceiling != nullptr && *ceiling != '\0') read.emplace_back(ceiling);
+  return !args.from_stdin() && std::ranges::all_of(read, can_be_read_again);
 }
 
 // The run of one caller.
@@ -130,8 +163,11 @@ class AttendedPlace : public RunPlace {
     ::alarm(0);
     return plan_ && caller_.take();
   }
-  Report run(const Policy& /*policy*/, const Request& request, RunWiring wiring, const Keep& /*keep*/) override {
-    return engine_.run(plan_, request, std::move(wiring));
+  Report run(const Policy& policy, const Request& request, RunWiring wiring, const Keep& /*keep*/) override {
+    Report report = engine_.run(plan_, policy, request, std::move(wiring));
+    caller_.end_with_us();
+    if (caller_.is_gone()) leave_streams();  // before we could hear of it that way
+    return report;
   }
   bool answers_for_errors() const override { return false; }
 
@@ -176,6 +212,8 @@ class Listener {
   }
 
   Status begin(Poller& poller, Poller::Handler on_caller) {
+    // Of a keeper that came after ours, whose end we have yet to hear of.
+    if (!name_.empty() && name() != name_) return fail(ErrorCode::kRefused, "attendant", "another one has its place");
     CLOCHE_TRY_ASSIGN(socket_, keeper::listen_as_attendant(directory_));
     CLOCHE_TRY(sys::set_nonblocking(socket_.get()));
     name_ = name();
@@ -210,7 +248,7 @@ class Attendant {
 
   Status serve() {
     CLOCHE_TRY(listen());
-    while (engine_->has_keeper()) {
+    while (engine_->is_of_use()) {
       CLOCHE_TRY(engine_->wait(order_at_));
       if (Clock::now() >= order_at_) {
         order_at_ = Clock::time_point::max();
@@ -218,9 +256,9 @@ class Attendant {
       }
       if (!called_) continue;
       if (Fd caller = listener_.accept_last(); caller.valid() && attend_to(Caller(std::move(caller)))) engine_->release();
-      if (!engine_->has_keeper()) break;  // the name may be the next one's already
+      if (outdated_ || !engine_->is_of_use()) break;  // the name may be the next one's already
       CLOCHE_TRY(listen());
-      order_at_ = Clock::now() + kFarewell;
+      order_at_ = Clock::now() + keeper::kFarewell;
     }
     return {};
   }
@@ -233,6 +271,10 @@ class Attendant {
 
   // Whether there was a run.
   bool attend_to(Caller caller) {
+    if (keeper::identity_of(path_) != program_ || keeper::identity_of(*engine_->host().init) != init_) {
+      outdated_ = true;  // the keeper starts what is there now
+      return false;
+    }
     // A policy may be a fifo, or lie on a server that does not answer. Until the run is ours nobody misses us: the command
     // does it itself, and the keeper starts another one of us.
     const struct Patience {
@@ -258,7 +300,11 @@ class Attendant {
   Standing standing_;
   ProbeOptions probing_ = probe_options_from_environment();
   std::string room_ = std::string(wire::kMostHandover, '\0');
+  std::string path_ = own_program();
+  std::string program_ = keeper::identity_of(path_);
+  std::string init_ = keeper::identity_of(*engine_->host().init);
   bool called_ = false;
+  bool outdated_ = false;
   Clock::time_point order_at_ = Clock::time_point::max();
 };
 
@@ -283,6 +329,7 @@ int attend(Words words) {
   // Nothing of this user's other processes may look into it (CONTAINMENT 25).
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return kExitFailed;
   ignore_broken_pipes();
+  for (const int ends : {SIGALRM, SIGIO}) ::signal(ends, SIG_DFL);  // whatever our keeper was started with
   const Status done = start(words);
   return done ? 0 : kExitFailed;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -12,19 +13,27 @@ extern "C" char** environ;
 
 namespace cloche::cli {
 
-std::optional<std::vector<char*>> point_at(std::string& strings, std::size_t count) {
+std::optional<std::vector<char*>> point_at(std::span<char> strings, std::size_t count) {
   std::vector<char*> out;
   if (count > strings.size()) return std::nullopt;
   out.reserve(count + 1);
   std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t end = strings.find('\0', at);
-    if (end == std::string::npos) return std::nullopt;
+    const auto end = std::ranges::find(strings.subspan(at), '\0');
+    if (end == strings.end()) return std::nullopt;
     out.push_back(strings.data() + at);
-    at = end + 1;
+    at = static_cast<std::size_t>(end - strings.begin()) + 1;
   }
   if (at != strings.size()) return std::nullopt;
   return out;
+}
+
+void leave_streams() {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  // Whoever reads the caller's streams would wait for their end, and the next one's would get their numbers.
+  if (null < 0) ::_exit(1);
+  for (int i = 0; i < 3; ++i) ::dup2(null, i);
+  ::close(null);
 }
 
 BorrowedStance::BorrowedStance(Stance stance) : stance_(std::move(stance)) {}
@@ -58,10 +67,7 @@ BorrowedStance::~BorrowedStance() {
   if (!taken_) return;
   ::umask(077);
   (void)!::chdir("/");
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  // Without it the caller's streams would stay open, and whoever reads from them would wait for an end.
-  for (int i = 0; i < 3; ++i) null >= 0 ? (void)::dup2(null, i) : (void)::close(i);
-  if (null > 2) ::close(null);
+  leave_streams();
 }
 
 }  // namespace cloche::cli

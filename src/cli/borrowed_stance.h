@@ -13,7 +13,7 @@
 namespace cloche::cli {
 
 struct Stance {
-  std::string strings;  // words and variables, each with its NUL, one behind the other
+  std::vector<char> strings;  // words and variables, each with its NUL, one behind the other; stays where it is
   std::size_t words = 0;
   std::size_t variables = 0;
   Fd streams[3];
@@ -22,7 +22,10 @@ struct Stance {
 };
 
 // The first `count` strings, if there are just so many and each ends inside of what came.
-std::optional<std::vector<char*>> point_at(std::string& strings, std::size_t count);
+std::optional<std::vector<char*>> point_at(std::span<char> strings, std::size_t count);
+
+// stdin, stdout and stderr of nobody.
+void leave_streams();
 
 class BorrowedStance {
  public:

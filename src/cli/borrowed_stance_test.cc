@@ -20,9 +20,9 @@ std::string strings(std::initializer_list<const char*> all) {
   return out;
 }
 
-Stance stance_of(std::string text, std::size_t words, std::size_t variables, const char* directory = "/usr") {
+Stance stance_of(const std::string& text, std::size_t words, std::size_t variables, const char* directory = "/usr") {
   Stance out;
-  out.strings = std::move(text);
+  out.strings.assign(text.begin(), text.end());
   out.words = words;
   out.variables = variables;
   for (Fd& stream : out.streams) stream = Fd(::open("/dev/zero", O_RDWR | O_CLOEXEC));
@@ -97,6 +97,17 @@ TEST(BorrowedStance, N12_IsTheCallersForAWhileAndNobodysAfterwards) {
                 if (device_behind(fd) != device_of("/dev/null")) return 8;
               }
               return 0;
+            }),
+            0);
+}
+
+// Short enough to lie inside of a string that moves.
+TEST(BorrowedStance, FewWordsStayWhereTheyAre) {
+  EXPECT_EQ(in_child([] {
+              auto borrowed = BorrowedStance::take(stance_of(strings({"run", "A=b"}), 1, 1));
+              if (!borrowed) return 1;
+              const BorrowedStance moved = std::move(*borrowed);
+              return std::string(moved.words()[0]) == "run" && std::string(std::getenv("A")) == "b" ? 0 : 2;
             }),
             0);
 }

@@ -29,5 +29,7 @@ std::size_t columns_of(int fd);  // 100 where it is no terminal
 
 // A descriptor that is closed would be handed out to the next file that we open, and the guest's output written to it.
 void fill_standard_descriptors();
+// Where this program lies. Empty where /proc does not tell.
+std::string own_program();
 
 }  // namespace cloche::cli

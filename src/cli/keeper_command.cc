@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <climits>
 #include <ranges>
 
 #include "base/units.h"
@@ -38,13 +37,6 @@ Result<std::size_t> count_of(const Parsed& parsed, std::string_view option, std:
     return fail(ErrorCode::kInvalidInput, std::string(option), fmt::format("'{}' is not a number from 0 to 256", text));
   }
   return out;
-}
-
-// Empty where /proc does not tell: there is no attendant then.
-std::string own_program() {
-  char path[PATH_MAX];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string();
 }
 
 int start(const Parsed& parsed) {

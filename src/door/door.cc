@@ -81,10 +81,8 @@ Start read_start(const long* stack) {
 // What an attendant would not take, so that it need not be asked. It decides; this only saves a question.
 bool may_be_taken(const Start& start) {
   if (!start.is_plain || start.words < 3 || !equal(start.argv[1], "run")) return false;
-  static constexpr const char* kOwn[] = {"--tty",   "--stdin",  "--keeper", "--workspace", "--put",    "--get",  "--artifact",
-                                  "--outputs", "--events", "--help",   "--allow-net", "--secret", "--socket"};
   for (long i = 2; i < start.words && !equal(start.argv[i], "--"); ++i) {
-    for (const char* own : kOwn) {
+    for (const char* own : wire::kOwnOptions) {
       if (begins_with(start.argv[i], own)) return false;
     }
     if (equal(start.argv[i], "-")) return false;
@@ -112,7 +110,8 @@ int connect_to_attendant(const Start& start, Held& held) {
   if (!wire::keeper_directory(start.environment, start.uid, directory, sizeof directory)) return -1;
   const long place =
       held.keep(raw_call(SYS_openat, AT_FDCWD, pointer(directory), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (place < 0) return -1;
+  // One of the three that was closed: to hand them over would hand over this one in its place.
+  if (place < 3) return -1;
   struct stat st;
 #ifdef SYS_fstat
   if (raw_call(SYS_fstat, place, pointer(&st)) != 0) return -1;
@@ -207,8 +206,13 @@ bool take_back(int token) {
   return raw_call(SYS_read, token, pointer(&count), sizeof count) == sizeof count;
 }
 
+struct Asked {
+  int times = 0;
+  int last = 0;  // the signal
+};
+
 // Who asks again and again is not kept waiting by an attendant that hangs: our end of the socket ends the run, too.
-void pass_on(int signals, int socket, int& asked) {
+void pass_on(int signals, int socket, Asked& asked) {
   struct Came {
     uint32_t number;
     char rest[124];
@@ -216,14 +220,14 @@ void pass_on(int signals, int socket, int& asked) {
   if (raw_call(SYS_read, signals, pointer(&came), sizeof came) != sizeof came) return;
   wire::HandoverSignal word;
   word.number = static_cast<int32_t>(came.number);
-  const long sent = raw_call(SYS_sendto, socket, pointer(&word), sizeof word, MSG_NOSIGNAL, 0);
-  if (++asked > kEndAtOnce || sent < 0) leave(128 + word.number);
+  asked.last = word.number;
+  raw_call(SYS_sendto, socket, pointer(&word), sizeof word, MSG_NOSIGNAL, 0);
+  if (++asked.times > kEndAtOnce) leave(128 + word.number);
 }
 
 // Until the run is over. Returns where the attendant will not have it, or is not to be waited for: one that is held up by
-// what its last command left must not hold up the next.
-void follow(int socket, int signals, int token) {
-  int asked = 0;
+// what its last command left must not hold up the next. A signal that came meanwhile is for whoever does the run.
+void follow(int socket, int signals, int token, Asked& asked) {
   bool is_theirs = false;
   for (;;) {
     pollfd both[2] = {{socket, POLLIN, 0}, {signals, POLLIN, 0}};
@@ -258,10 +262,15 @@ extern "C" void cloche_hand_over(const long* stack) {
     raw_call(SYS_rt_sigprocmask, SIG_BLOCK, pointer(&set), pointer(&before), sizeof set);
     const long signals = held.keep(raw_call(SYS_signalfd4, -1, pointer(&set), sizeof set, O_CLOEXEC | O_NONBLOCK));
     const long token = held.keep(raw_call(SYS_eventfd2, 1, O_CLOEXEC | O_NONBLOCK));
+    Asked asked;
     if (signals >= 0 && token >= 0 && send_all(socket, static_cast<int>(token), start, held)) {
-      follow(socket, static_cast<int>(signals), static_cast<int>(token));
+      follow(socket, static_cast<int>(signals), static_cast<int>(token), asked);
     }
-    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, pointer(&before), 0, sizeof before);
+    if (asked.times > 0) {
+      raw_call(SYS_kill, raw_call(SYS_getpid), asked.last);  // stays blocked, and waits for cancel_signals()
+    } else {
+      raw_call(SYS_rt_sigprocmask, SIG_SETMASK, pointer(&before), 0, sizeof before);
+    }
   }
   held.close();
 }

@@ -3,7 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "engine/own_places.h"
@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kAtHand = 1;  // one run at a time; the keeper has more
 constexpr std::size_t kMostPlans = 8;
+constexpr std::chrono::milliseconds kLong{50};  // a run of which a keeper that thinks of its end should know
 
 // Of a request what a plan depends on.
 Request essence(const Policy& policy, const Request& request) {
@@ -63,20 +64,23 @@ std::shared_ptr<const Plan> ResidentEngine::plan_for(const Policy& policy, const
   return plan;
 }
 
-Report ResidentEngine::run(const std::shared_ptr<const Plan>& plan, const Request& request, RunWiring wiring) {
+Report ResidentEngine::run(const std::shared_ptr<const Plan>& plan, const Policy& policy, const Request& request,
+                           RunWiring wiring) {
   wiring.repeats = !request.script;
   if (!request.script) wiring.argv = request.argv;
-  Report out;
-  bool done = false;
-  supervisor_->add(plan, std::move(wiring), request.id, [&](Report report) {
-    out = std::move(report);
-    done = true;
-  });
-  while (!done) {
-    // Who cannot wait can end no run, either: the kernel does, with us, since the cell listens to our end of its socket.
-    if (!supervisor_->step(Clock::time_point::max())) std::abort();
+  auto ended = std::make_shared<std::optional<Report>>();
+  supervisor_->add(plan, std::move(wiring), request.id, [ended](Report report) { *ended = std::move(report); });
+  auto remark = Clock::now() + kLong;
+  while (!*ended) {
+    if (Status waited = supervisor_->step(remark); !waited) {
+      failed_ = true;  // its cell goes with us
+      return refusal(request, policy, waited.error());
+    }
+    if (*ended || Clock::now() < remark) continue;
+    keeper_->tell_attended(keeper::Client::Attended::kGoesOn);
+    remark = Clock::time_point::max();
   }
-  return out;
+  return std::move(**ended);
 }
 
 Status ResidentEngine::wait(Clock::time_point until) {

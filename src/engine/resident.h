@@ -23,18 +23,18 @@ class ResidentEngine {
 
   Poller& poller() { return supervisor_->poller(); }
   const HostFacts& host() const { return supervisor_->host(); }
-  // Without its keeper it is of no use: whoever waits for runs ends then.
-  bool has_keeper() const { return keeper_->connected(); }
+  // Not without its keeper, nor when it can no longer wait for anything: whoever waits for runs ends then.
+  bool is_of_use() const { return !failed_ && keeper_->connected(); }
 
   // Null: not one for the keeper's cells, or refused. Whoever does the run some other way will hear why.
   std::shared_ptr<const Plan> plan_for(const Policy& policy, const Request& request);
-  // Of a plan that was made for this request.
-  Report run(const std::shared_ptr<const Plan>& plan, const Request& request, RunWiring wiring);
+  // Of a plan that was made for this policy and this request.
+  Report run(const std::shared_ptr<const Plan>& plan, const Policy& policy, const Request& request, RunWiring wiring);
 
   // When the report has been passed on: lets the cell go.
   void release() {
     supervisor_->release();
-    keeper_->tell_attended();
+    keeper_->tell_attended(keeper::Client::Attended::kOver);
   }
   // Between runs: orders what was used up.
   void top_up() { keeper_->top_up(); }
@@ -54,6 +54,7 @@ class ResidentEngine {
   std::unique_ptr<Supervisor> supervisor_;
   Poller::Watch orders_;
   std::list<Known> known_;
+  bool failed_ = false;
 };
 
 }  // namespace cloche

@@ -24,6 +24,7 @@ class Attendance {
   Clock::time_point next() const { return running_ ? Clock::time_point::max() : next_; }
   // For a short while: one that is at a run ends after it.
   void wait_for_end();
+  const std::string& program() const { return program_; }
   pid_t pid() const { return running_ ? pid_ : 0; }
 
  private:

@@ -234,9 +234,10 @@ void Client::top_up() {
   }
 }
 
-void Client::tell_attended() {
+void Client::tell_attended(Attended what) {
   Ask ask;
   ask.kind = AskKind::kAttended;
+  ask.serial = what == Attended::kGoesOn ? 1 : 0;
   if (connected()) (void)send_ask(*socket_, ask, {});  // a count that nothing hangs on
 }
 

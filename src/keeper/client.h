@@ -28,8 +28,9 @@ class Client {
   void keep_at_hand(std::size_t most) { shelf_ = std::make_unique<Shelf>(most); }
   // Between runs: orders what was used up.
   void top_up();
-  // Of an attendant: it did another run.
-  void tell_attended();
+  // Of an attendant: it is at a run that takes its time; it has done one.
+  enum class Attended : std::uint8_t { kOver, kGoesOn };
+  void tell_attended(Attended what);
   // When descriptor() is readable: takes what was ordered.
   void receive_orders();
   int descriptor() const { return socket_->get(); }

@@ -8,12 +8,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "sys/file.h"
 #include "wire/handover.h"
@@ -73,10 +77,12 @@ Result<Fd> listen_as(const Fd& directory, const char* name) {
   CLOCHE_TRY_ASSIGN(Fd socket, make_socket());
   const sockaddr_un address = address_in(directory, name);
   constexpr int kWaiting = 64;
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  // Before it has a name, which could be another's by the time that it is changed.
+  if (::fchmod(socket.get(), 0600) != 0 ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return fail_errno(errno, "keeper", "could not listen");
   }
-  if (::fchmodat(directory.get(), name, 0600, 0) != 0 || ::listen(socket.get(), kWaiting) != 0) {
+  if (::listen(socket.get(), kWaiting) != 0) {
     const int error = errno;
     ::unlinkat(directory.get(), name, 0);
     return fail_errno(error, "keeper", "could not listen");
@@ -145,6 +151,12 @@ Result<Fd> listen_as_attendant(const Fd& directory) {
   return socket;
 }
 
+std::string identity_of(const std::string& path) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) return "-";
+  return fmt::format("{}:{}:{}.{}", st.st_dev, st.st_ino, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
 Status check_same_user(const Fd& socket) {
   CLOCHE_TRY_ASSIGN(const ucred peer, peer_of(socket));
   if (peer.uid == ::geteuid()) return {};
@@ -154,9 +166,9 @@ Status check_same_user(const Fd& socket) {
 
 namespace {
 
-constexpr std::array kPlaces = {"ns/mnt", "ns/pid", "ns/user", "ns/net", "ns/ipc", "ns/cgroup", "root"};
-constexpr std::array kRights = {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "CapEff", "CapBnd"};
-constexpr const char* kLabel = "its security label";
+constexpr std::array kPlaces = {"ns/mnt", "ns/pid", "ns/user", "ns/net", "ns/ipc", "ns/uts", "ns/cgroup", "root"};
+constexpr std::array<std::string_view, 8> kRights = {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"};
+constexpr std::string_view kLabel = "its security label";
 
 }  // namespace
 
@@ -167,12 +179,31 @@ Result<Standing> standing_of(const std::string& process) {
     CLOCHE_TRY_ASSIGN(std::string link, link_of(proc + name));
     out.places.push_back(std::move(link));
   }
+  // A root on a mount that was taken away is called "/" as well.
+  struct statx root{};
+  if (::statx(AT_FDCWD, (proc + "root").c_str(), 0, STATX_INO | STATX_MNT_ID, &root) != 0) {
+    return fail_errno(errno, "keeper", proc + "root could not be looked at");
+  }
+  out.places.back() += fmt::format(" {}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id);
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
-  for (const char* name : kRights) out.rights.emplace_back(field(status, name));
+  for (const std::string_view name : kRights) out.rights.emplace_back(field(status, name));
   // What AppArmor or SELinux make of it; nothing where there is neither.
   out.rights.push_back(sys::read_file(proc + "attr/current", kStatusLimit).value_or(std::string()));
   out.umask = field(status, "Umask");
   return out;
+}
+
+// What Landlock keeps from a process no file tells. To enter it takes no_new_privs, which is compared, or CAP_SYS_ADMIN; and
+// whoever has that and may load modules is kept by nothing.
+bool can_tell_confined(const Standing& ours) {
+  constexpr std::uint64_t kSysModule = 1ULL << 16;
+  constexpr std::uint64_t kSysAdmin = 1ULL << 21;
+  const auto right = [&](std::string_view name) {
+    const std::string& text = ours.rights.at(static_cast<std::size_t>(std::ranges::find(kRights, name) - kRights.begin()));
+    return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+  };
+  const std::uint64_t capabilities = std::strtoull(right("CapEff").c_str(), nullptr, 16);
+  return right("NoNewPrivs") == "0" && ((capabilities & kSysAdmin) == 0 || (capabilities & kSysModule) != 0);
 }
 
 Result<Standing> same_standing(const Fd& socket, const Standing& ours) {
@@ -187,7 +218,7 @@ Result<Standing> same_standing(const Fd& socket, const Standing& ours) {
   for (std::size_t i = 0; i <= kRights.size(); ++i) {
     if (ours.rights.at(i) != theirs.rights[i]) {
       return fail(ErrorCode::kRefused, "keeper",
-                  std::string("the other end differs in ") + (i < kRights.size() ? kRights[i] : kLabel));
+                  fmt::format("the other end differs in {}", i < kRights.size() ? kRights[i] : kLabel));
     }
   }
   return theirs;

@@ -26,6 +26,9 @@ Result<Fd> listen_as_attendant(const Fd& directory);
 // A connected one; kNotFound when no keeper runs there.
 Result<Fd> connect_in(const Fd& directory);
 
+// What a file is: another one in its place has another.
+std::string identity_of(const std::string& path);
+
 // Whoever is at the other end must be the same user.
 Status check_same_user(const Fd& socket);
 // And, for a keeper: in the same namespaces, and no more confined than we are. Otherwise a process that somebody put
@@ -36,6 +39,8 @@ struct Standing {
   std::string umask;  // octal; anybody's own affair
 };
 Result<Standing> standing_of(const std::string& process);  // "self", or a pid
+// Whether somebody with the same standing is surely no more confined than we are.
+bool can_tell_confined(const Standing& ours);
 // Tells where the other end is, if it is where we are.
 Result<Standing> same_standing(const Fd& socket, const Standing& ours);
 

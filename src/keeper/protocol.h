@@ -2,6 +2,7 @@
 // are the same user's and of the same build, which the head's magic number tells; everything else is checked.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,13 +21,16 @@ inline constexpr std::size_t kMaxMessage = 192 * 1024;  // what a socket takes i
 inline constexpr std::size_t kMaxAnswer = 16 * 1024;
 inline constexpr std::size_t kMaxWish = kMaxMessage - 4 * 1024;  // a larger one is not remembered
 
+// Between a command's end and work for the next: its own end takes a part of that.
+inline constexpr std::chrono::milliseconds kFarewell{1};
+
 enum class AskKind : std::uint32_t {
   kTake = 1,  // payload: the wish for a parked cell, or nothing; answered by kBlank, kParked or kRefused
   kDone,      // the run with this serial is over; no answer
   kStatus,    // answered by kStatus, payload: lines of text
   kStop,      // answered by kStatus
-  kAttended,  // from an attendant: it did another run; no answer
   kReserve,   // payload: a wish; answered by kReserved as soon as there is such a cell, in nobody's time
+  kAttended,  // from an attendant: it did another run or, with a serial, is at one that takes its time; no answer
 };
 struct Ask {
   std::uint32_t magic = kMagic;

@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::chrono::seconds kUnusedAfter{60};
 constexpr std::chrono::milliseconds kPause{20};
-constexpr std::chrono::milliseconds kFarewell{1};  // a command's own end takes a part of that
 constexpr std::size_t kMostOrders = 64;  // of one client, waiting
 
 // Of clients, and of cells on loan: without a descriptor left, a keeper could not even refuse.
@@ -32,12 +31,6 @@ std::size_t share_of_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
   return static_cast<std::size_t>(limit.rlim_cur / 8);
-}
-
-std::string identity_of(const std::string& path) {
-  struct stat st{};
-  if (::stat(path.c_str(), &st) != 0) return "-";
-  return fmt::format("{}:{}:{}.{}", st.st_dev, st.st_ino, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
 Status send(const Fd& socket, const Answer& head, std::string_view payload, const std::vector<int>& fds) {
@@ -175,7 +168,9 @@ void Server::on_message(Client& client) {
     }
     client.checked = true;
   }
-  last_asked_ = Clock::now();
+  // An attendant orders, and gives back, what it has at hand, whether or not there is a run.
+  const bool in_advance = client.attends && (ask.kind == AskKind::kReserve || ask.kind == AskKind::kDone);
+  if (!in_advance) last_asked_ = Clock::now();
   const std::string_view payload(buffer_.data() + sizeof ask, (*received)->size - sizeof ask);
   switch (ask.kind) {
     case AskKind::kTake:
@@ -188,7 +183,8 @@ void Server::on_message(Client& client) {
       }
       break;
     case AskKind::kAttended:
-      if (client.attends) ++attended_;
+      client.attending = client.attends && ask.serial != 0;
+      if (client.attends && !client.attending) ++attended_;
       break;
     case AskKind::kReserve:
       // What nobody could keep count of is not promised: whoever waits for it is told, and asks again.
@@ -212,7 +208,7 @@ void Server::on_message(Client& client) {
 void Server::answer_take(Client& client, std::string_view wish) {
   if (is_outdated()) stopping_ = true;
   const auto try_to = [&]() -> Result<Loan> {
-    if (stopping_) return fail(ErrorCode::kRefused, "keeper", "cloche-init was replaced: start again");
+    if (stopping_) return fail(ErrorCode::kRefused, "keeper", "Cloche was replaced: start again");
     if (spares_->counts().lent >= most_) return fail(ErrorCode::kRefused, "keeper", "too many cells are on loan");
     return spares_->take(wish);
   };
@@ -233,7 +229,15 @@ void Server::hand_out(Client& client, const Loan& loan, bool at_once) {
 }
 
 // After an upgrade the cells that stand ready, and this keeper, are yesterday's.
-bool Server::is_outdated() const { return identity_of(*host_.init) != init_identity_; }
+bool Server::is_outdated() const {
+  return identity_of(*host_.init) != init_identity_ || (attendance_ && identity_of(attendance_->program()) != engine_identity_);
+}
+
+void Server::employ(const std::string& program, const std::string& directory) {
+  if (!can_tell_confined(standing_)) return;
+  attendance_.emplace(program, directory);
+  engine_identity_ = identity_of(program);
+}
 
 void Server::fill_orders() {
   for (Client& client : clients_) {
@@ -274,7 +278,8 @@ void Server::on_time() {
     spares_->retire_unused(now - kUnusedAfter);
     next_retirement_ = now + kUnusedAfter / 4;
   }
-  const bool lent = std::ranges::any_of(clients_, [](const Client& c) { return !c.borrowed.empty(); });
+  const bool lent =
+      std::ranges::any_of(clients_, [](const Client& c) { return c.attends ? c.attending : !c.borrowed.empty(); });
   if (options_.idle.count() > 0 && !lent && now - last_asked_ >= options_.idle) stopping_ = true;
 }
 

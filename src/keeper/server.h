@@ -34,8 +34,9 @@ class Server {
   Status listen_on(Fd socket);
   // Serves this one client, and ends with it.
   Status serve_only(Fd socket);
-  // Has an attendant (src/cli/attendant.h), which listens in the same directory.
-  void employ(const std::string& program, const std::string& directory) { attendance_.emplace(program, directory); }
+  // Has an attendant (src/cli/attendant.h), which listens in the same directory; none where it could not be sure of whom it
+  // serves.
+  void employ(const std::string& program, const std::string& directory);
   // Readable: ends.
   Status stop_on(int fd);
 
@@ -54,6 +55,7 @@ class Server {
     bool checked = false;  // that it may be served
     bool gone = false;
     bool attends = false;
+    bool attending = false;  // at a run that takes its time
   };
 
   Server(HostFacts host, const ServerOptions& options);
@@ -86,6 +88,7 @@ class Server {
   std::uint64_t attended_ = 0;
   Standing standing_;
   std::string init_identity_;
+  std::string engine_identity_;
   std::size_t most_ = 0;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_asked_ = Clock::now();

@@ -20,6 +20,11 @@ struct Handover {
   uint32_t variables = 0;
 };
 inline constexpr int kHandoverFds = 5;
+
+// Options of runs that a command does itself: an attendant knows but a program, a policy and a report.
+inline constexpr const char* kOwnOptions[] = {"--tty",     "--stdin",  "--keeper", "--workspace", "--put",    "--get",
+                                              "--artifact", "--outputs", "--events", "--help",      "--allow-net",
+                                              "--secret",  "--socket"};
 inline constexpr size_t kMostHandover = 192 * 1024;  // what a socket takes by default; who has more runs by itself
 
 // What an attendant answers, when the run is over.

@@ -36,9 +36,11 @@ def calls_of(stage):
     """(role, call, nth) in the order of the launch, for those that can fail."""
     out = []
     log = stage.baseline.log
-    if stage.warm:  # how cells are prepared is seen where none is parked
-        log = log[log.index("call engine getuid 1"):]
     waiting = dict(MAIN)
+    if stage.warm:  # how cells are prepared is seen where none is parked
+        log = log[next(i for i, line in enumerate(log) if line.startswith("call engine ")):]
+    if stage.kind == "lent" and not SANITIZED:
+        del waiting["engine"]  # it hands itself over before the C library begins
     for line in log:
         words = line.split()
         if words[0] != "call" or words[1].startswith(NOT_THE_LAUNCH):

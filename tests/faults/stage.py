@@ -19,11 +19,13 @@ DEADLINE = 20  # seconds; less than the engine's own patience with a cell that n
 FAILED, REFUSED, USAGE = 125, 126, 2
 
 # A keeper beside: started, given time to prepare cells, stopped; before the run so many that make the policy a known one.
-KEEPER, PARKED = "KEEPER", "PARKED"
-WARM = {KEEPER: (0, "blank"), PARKED: (2, "parked")}
+# An attendant has a cell on loan when it waits for a run.
+KEEPER, PARKED, ATTENDED = "KEEPER", "PARKED", "ATTENDED"
+WARM = {KEEPER: (0, "blank"), PARKED: (2, "parked"), ATTENDED: (2, "lent")}
 WITH_KEEPER = """
 place=$1 warm=$2 kind=$3 tries=$4 report=$5; shift 5
-"$place/keeper-start" keeper start --blank 1 --parked 1 >/dev/null
+case $kind in lent) attended= ;; *) attended=--no-attendant ;; esac
+"$place/keeper-start" keeper start --blank 1 --parked 1 $attended >/dev/null
 while [ "$warm" -gt 0 ]; do warm=$((warm - 1)); "$place/warm" "$@" >/dev/null 2>&1; done
 rm -f "$report"
 while [ "$tries" -gt 0 ] && told=$("$place/wait" keeper status --json 2>/dev/null); do
@@ -93,6 +95,7 @@ def configurations(tree):
         "process": [*grant, *tier_0],
         "keeper": [KEEPER, *grant],
         "parked": [PARKED, *grant],
+        "attended": [ATTENDED, *grant],
     }
     if HOST["bwrap"]:
         out["bwrap"] = [*grant, "--backend", "bwrap"]

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
+#include <vector>
 
 #include "cli/borrowed_stance.h"
 #include "wire/handover.h"
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   cloche::wire::Handover head;
   if (size < sizeof head) return 0;
   std::memcpy(&head, data, sizeof head);
-  std::string strings(reinterpret_cast<const char*>(data) + sizeof head, size - sizeof head);
+  std::vector<char> strings(data + sizeof head, data + size);
   const std::size_t count = std::size_t{head.words} + head.variables;
   const auto pointers = cloche::cli::point_at(strings, count);
   if (!pointers) return 0;

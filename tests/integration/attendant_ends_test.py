@@ -133,6 +133,20 @@ class Ends(AttendantCase):
         self.assertEqual(len(os.listdir(marks)), 1)
         self.assertEqual(self.attended_run("--", "echo", "fine").stdout, b"fine\n")
 
+    def test_signal_to_a_command_that_takes_its_run_back(self):
+        pid = self.start_attended()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            process = subprocess.Popen([CLOCHE, "run", *LIMITS, "--", "sleep", "30"], env=self.env, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            time.sleep(0.04)
+            process.send_signal(signal.SIGTERM)
+            self.assertIn(process.wait(TIMEOUT), (130, -signal.SIGTERM))
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
     def test_output_that_nobody_reads_holds_up_nobody_else(self):
         self.start_attended()
         before = self.attended()
@@ -145,6 +159,17 @@ class Ends(AttendantCase):
         process.wait(TIMEOUT)
         self.eventually(lambda: self.plain("--", "true").returncode == 0 and self.attended() > before + 1, "it hangs")
 
+    def test_killed_command_whose_report_nobody_reads(self):
+        pid = self.start_attended()
+        process = self.start("--json", "--", "sh", "-c", "head -c 200000 /dev/zero | tr '\\0' '\\001'", env=self.env,
+                             stdin=subprocess.DEVNULL)
+        time.sleep(1)  # by then the report waits for a reader
+        self.assertIsNone(process.poll())
+        process.kill()
+        self.eventually(lambda: not lives(pid), "the attendant waits for nobody")
+        self.eventually(lambda: self.status()["attendant"] not in (0, pid), "it was not replaced")
+        self.attendant = self.status()["attendant"]
+
     def test_policy_that_cannot_be_read_in_time_holds_up_nobody_else(self):
         self.start_attended()
         fifo = self.path("policy.toml")
@@ -153,10 +178,7 @@ class Ends(AttendantCase):
         time.sleep(0.5)
         for _ in range(3):
             self.assertEqual(self.plain("--", "echo", "fine").stdout, b"fine\n")
-        pid = self.attendant
-        self.eventually(lambda: self.status()["attendant"] not in (0, pid), "it was not replaced")
-        self.attendant = self.status()["attendant"]
-        self.eventually(lambda: self.plain("--", "true").returncode == 0 and self.attended() > 0, "it does nothing")
+        self.assertGreater(self.attended(), 0)
         stuck.kill()
         stuck.wait(TIMEOUT)
 
@@ -166,12 +188,14 @@ class Ends(AttendantCase):
         for turn in range(ROUNDS):
             if self.cloche("keeper", "status").returncode != 0:
                 self.start_attended()
+            self.eventually(lambda: self.status()["attendant"] > 0, "no attendant")
             self.attendant = self.status()["attendant"]
             word = mark()
             process = self.start("--grace", "60s", "--", "python3", "-c", STUBBORN, word, env=self.env,
                                  stdin=subprocess.DEVNULL)
             time.sleep(chance.choice((chance.uniform(0, 0.01), chance.uniform(0, 0.2))))
-            victim = chance.choice((process.pid, self.attendant, self.status()["pid"]))
+            victim = chance.choice((process.pid, self.attendant, self.keepers[-1]))
+            self.assertGreater(victim, 1)  # a 0 would be ourselves, and everybody beside us
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
             if victim != process.pid:
@@ -269,6 +293,10 @@ class Nonsense(AttendantCase):
         whole = struct.pack("<QII", MAGIC, 3, 0) + b"run\0--\0true\0"
         self.say(whole, [null, null, null, null, token()])  # no directory
         self.say(whole, [*good, null])  # no token
+        reading, writing = os.pipe()
+        self.say(whole, [*good, reading])  # one that is never there
+        os.close(reading)
+        os.close(writing)
         chance = random.Random(7)
         for _ in range(300):
             self.say((head if chance.random() < 0.5 else b"") + chance.randbytes(chance.randrange(200)), [*good, token()])

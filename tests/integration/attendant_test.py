@@ -1,7 +1,9 @@
 """Runs that an attendant does for a command: the same as the command's own, and nothing of one in the next."""
 import json
 import os
+import shutil
 import subprocess
+import time
 
 from attendant_case import AttendantCase
 from cell import CLOCHE, LIMITS, TIMEOUT, output_of
@@ -45,6 +47,61 @@ class Attendant(AttendantCase):
         self.assertEqual(own["outcome"], attended["outcome"])
         lines = [[(g["guarantee"], g["standing"]) for g in told["receipt"]] for told in (own, attended)]
         self.assertEqual(*lines)
+
+    def test_every_step_has_its_time(self):
+        before_a_cell = ["spawn", "namespaces", "init", "maps", "mounts", "limits", "landlock", "filter"]
+        always = ["read-back", "exec", "first-output", "guest", "reap", "dispose"]
+        path = self.path("timed.json")
+
+        def steps(run, *words):
+            done = run("--timing", "--report", path, *words, "--", "echo", "hi")
+            told = [step["name"] for step in self.report(path)["timing"]]
+            for name in told:
+                self.assertIn(name.encode(), done.stderr)
+            return told
+
+        self.assertEqual(sorted(steps(self.own_run)), sorted([*before_a_cell, *always]))
+        self.start_attended("--parked", "1")
+        for _ in range(3):
+            told = steps(self.attended_run)
+            self.settle()
+        self.assertEqual(sorted(told), sorted(["take", *always]))  # the others were done when it was parked
+        blank = steps(self.plain, "--keeper", "auto", "--files", "77")
+        self.assertEqual(blank[0], "take")
+        self.assertLess({"mounts", "limits", "landlock", "filter", *always}, set(blank))
+
+    def test_a_replaced_program_is_not_served_by_the_old_one(self):
+        folder = self.path("programs")
+        os.mkdir(folder)
+        os.chmod(self.folder, 0o755)
+        for name in ("cloche", "cloche-init", "cloche-keeper"):
+            shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), folder)
+        own = os.path.join(folder, "cloche")
+        subprocess.run([own, "keeper", "start"], env=self.env, check=True, timeout=TIMEOUT)
+        self.keepers.append(self.status()["pid"])
+        self.eventually(lambda: os.path.exists(os.path.join(self.place, "attendant")), "no attendant listens")
+        before = self.attended()
+        command = [own, "run", *LIMITS, "--", "echo", "fine"]
+        done = subprocess.run(command, env=self.env, capture_output=True, timeout=TIMEOUT, check=False)
+        self.assert_attended(done, before)
+        shutil.copy(own, own + ".next")
+        os.rename(own + ".next", own)
+        done = subprocess.run(command, env=self.env, capture_output=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.stdout, b"fine\n")
+        # A run that the old ones get to hear of ends the keeper, too.
+        self.eventually(lambda: self.cloche("keeper", "status").returncode == 1 or self.attended() == before + 1,
+                        "the old one served it")
+
+    def test_idle_keeper_ends(self):
+        self.start_attended("--idle", "2s")
+        keeper = self.status()["pid"]
+        self.plain("--", "true")
+        self.plain("--", "sleep", "4")  # not while one is at work
+        self.assertTrue(lives(keeper))
+        began = time.monotonic()
+        self.eventually(lambda: not lives(keeper), "it did not end")
+        self.assertLess(time.monotonic() - began, 30)  # long before a cell at hand is put away
+        self.assertEqual(os.listdir(self.place), [])
 
     def test_scripts_too(self):
         self.start_attended()
@@ -208,8 +265,47 @@ class Declined(AttendantCase):
         self.assert_own("--", "true", prefix=["setpriv", "--bounding-set", "-sys_time"])
         self.assert_own("--", "true", prefix=["setpriv", "--groups", "4242"])
 
+    def test_nobody_attends_where_the_confined_cannot_be_told(self):
+        done = subprocess.run(["setpriv", "--no-new-privs", CLOCHE, "keeper", "start"], env=self.env, timeout=TIMEOUT,
+                              check=False)
+        self.assertEqual(done.returncode, 0)
+        self.keepers.append(self.status()["pid"])
+        self.settle()
+        self.assertEqual(self.status()["attendant"], 0)
+        self.assertEqual(os.listdir(self.place), ["keeper.sock"])
+
+    def test_few_words(self):
+        self.start_attended()
+        before = self.attended()
+        done = subprocess.run([CLOCHE, "run", "--", "id"], env={"CLOCHE_KEEPER_DIR": self.place}, capture_output=True,
+                              timeout=TIMEOUT, check=False) if not LIMITS else self.plain("--", "id")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_attended(done, before)
+
     def test_closed_streams(self):
         self.start_attended()
-        done = subprocess.run(["sh", "-c", f'"$0" run {" ".join(LIMITS)} -- echo hi <&- 2>&-', CLOCHE], env=self.env,
-                              capture_output=True, timeout=TIMEOUT, check=False)
-        self.assertEqual((done.returncode, done.stdout), (0, b"hi\n"))
+        for closed in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)):
+            before = self.attended()
+            done = self.plain("--quiet", "--", "sh", "-c", "echo hi; echo ho >&2; exit 3",
+                              preexec_fn=lambda closed=closed: [os.close(fd) for fd in closed])
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (3, b"" if 1 in closed else b"hi\n", b"" if 2 in closed else b"ho\n"))
+            self.assert_not_attended(done, before)
+
+    def test_what_can_be_read_only_once(self):
+        self.start_attended()
+        text = 'version = 1\nextends = "untrusted"\n[limits]\nfiles = 51\n'
+        before = self.attended()
+        for place in ("/dev/stdin", "/proc/self/fd/0", "/dev/fd/0"):
+            done = subprocess.run([CLOCHE, "run", *LIMITS, "--policy", place, "--", "sh", "-c", "ulimit -n"],
+                                  env=self.env, input=text.encode(), capture_output=True, timeout=TIMEOUT, check=False)
+            self.assertEqual(done.stdout, b"51\n", done.stderr)
+        fifo = self.path("late.toml")
+        os.mkfifo(fifo)
+        process = self.start("--policy", fifo, "--", "sh", "-c", "ulimit -n", env=self.env, stdin=subprocess.DEVNULL)
+        time.sleep(0.3)
+        with open(fifo, "w", encoding="utf-8") as file:
+            file.write(text)
+        out, err = self.finish(process)
+        self.assertEqual(out, b"51\n", err)
+        self.assert_not_attended(done, before)

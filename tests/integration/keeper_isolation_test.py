@@ -131,6 +131,18 @@ class Isolation(KeeperCase):
         counts = self.status()
         self.assertGreater(counts["served_parked"], RUNS)
 
+    def test_marks_of_a_run_that_an_attendant_does_are_in_no_later_one(self):
+        fresh = self.look("--keeper", "never")
+        self.start_keeper(attendant=True)
+        self.eventually(lambda: os.path.exists(os.path.join(self.place, "attendant")), "no attendant listens")
+        for _ in range(RUNS):
+            done = self.cloche("run", "--", "python3", "-c", LEAVE)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.settle()
+            self.assertEqual(self.look(), fresh)
+            self.settle()
+        self.assertGreaterEqual(self.status()["attended"], 2 * RUNS)
+
     def test_marks_in_a_blank_cell_are_in_no_later_one(self):
         fresh = self.look("--keeper", "never")
         self.start_keeper("--parked", "0")
