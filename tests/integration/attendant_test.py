@@ -266,12 +266,14 @@ class Declined(AttendantCase):
         self.assert_own("--", "true", prefix=["setpriv", "--groups", "4242"])
 
     def test_nobody_attends_where_the_confined_cannot_be_told(self):
-        done = subprocess.run(["setpriv", "--no-new-privs", CLOCHE, "keeper", "start"], env=self.env, timeout=TIMEOUT,
-                              check=False)
-        self.assertEqual(done.returncode, 0)
-        self.keepers.append(self.status()["pid"])
-        self.settle()
-        self.assertEqual(self.status()["attendant"], 0)
+        def confined(*words):
+            return subprocess.run(["setpriv", "--no-new-privs", CLOCHE, "keeper", *words], env=self.env, capture_output=True,
+                                  timeout=TIMEOUT, check=False)
+
+        self.assertEqual(confined("start").returncode, 0)
+        self.addCleanup(confined, "stop")
+        time.sleep(0.3)
+        self.assertEqual(json.loads(confined("status", "--json").stdout)["attendant"], 0)
         self.assertEqual(os.listdir(self.place), ["keeper.sock"])
 
     def test_few_words(self):
