@@ -26,6 +26,7 @@ WITH_KEEPER = """
 place=$1 warm=$2 kind=$3 tries=$4 report=$5; shift 5
 case $kind in lent) attended= ;; *) attended=--no-attendant ;; esac
 "$place/keeper-start" keeper start --blank 1 --parked 1 $attended >/dev/null
+case $kind in lent) while [ "$tries" -gt 0 ] && [ ! -S "$CLOCHE_KEEPER_DIR/attendant" ]; do tries=$((tries - 1)); sleep 0.05; done ;; esac
 while [ "$warm" -gt 0 ]; do warm=$((warm - 1)); "$place/warm" "$@" >/dev/null 2>&1; done
 rm -f "$report"
 while [ "$tries" -gt 0 ] && told=$("$place/wait" keeper status --json 2>/dev/null); do
@@ -92,6 +93,7 @@ def configurations(tree):
         "terminal": [*grant, "--tty"],
         "gateway": [*grant, "--allow-net", "api.example.org:443"],
         "socket": ["--socket", f"{tree}/socket", "--", "/bin/sh", "-c", SHELL_GUEST],
+        "hidden": [*grant, "--read", HOME],  # where the state directory lies
         "process": [*grant, *tier_0],
         "keeper": [KEEPER, *grant],
         "parked": [PARKED, *grant],
