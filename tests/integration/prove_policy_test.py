@@ -2,7 +2,9 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 from cell import CGROUPS, CLOCHE, HOST
 from prove_case import PATIENCE, ProveCase
@@ -33,20 +35,28 @@ class Policies(ProveCase):
 
     def nowhere_else(self, key):
         """A policy that grants every place of a bait but /dev/shm, which never is, tried where that holds no programs."""
-        grants = json.dumps(["/var/tmp", "/tmp"])
+        # Tier process refuses what the state directory lies in, beside which is another such place.
+        folder = tempfile.mkdtemp(prefix="cloche-case-", dir="/run")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        state = os.path.join(folder, "state")
+        os.mkdir(state + "-prove", mode=0o700)
+        grants = json.dumps(["/var/tmp", "/tmp", state + "-prove"])
         policy = self.path("all.toml", f'version = 1\nextends = "dev"\nfiles.{key} = {grants}\n')
         only = ["--only", "read-ssh", "--only", "unix-socket", "--only", "append-bashrc", "--only", "netlink"]
         words = ["unshare", "--mount", "sh", "-c", "mount -o remount,bind,noexec /dev/shm && exec \"$@\"", "sh", CLOCHE,
                  "prove", "--json", "--quiet", "--policy", policy, *only]
-        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False, env=self.env)
+        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False,
+                              env=dict(self.env, CLOCHE_STATE_DIR=state))
 
     def test_X3_what_can_only_be_planted_in_a_grant_is_left_out(self):
         if os.geteuid() != 0:
             return  # cannot lay it out
         done = self.nowhere_else("read")
-        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
-        self.assertEqual(self.results(json.loads(done.stdout), "policy"),
-                         {"read-ssh": "left-out", "unix-socket": "left-out", "append-bashrc": "left-out", "netlink": "held"})
+        # What could be tried is not: no place is left for the state of its runs, either, which tier process cannot hide.
+        self.assertEqual(done.returncode, 1, done.stderr + done.stdout)
+        self.assertEqual(self.results(json.loads(done.stdout), "policy"), {"read-ssh": "left-out", "unix-socket": "left-out",
+                                                                          "append-bashrc": "left-out", "netlink": "not-tried"})
+        self.assertIn("cannot hide the state directory", done.stdout)
         self.assertIn("where what it looks for is planted", done.stdout)
         done = self.nowhere_else("write")
         self.assertEqual((done.returncode, done.stdout), (126, ""))
