@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -166,25 +167,63 @@ Status check_same_user(const Fd& socket) {
 
 namespace {
 
-constexpr std::array kPlaces = {"ns/mnt", "ns/pid", "ns/user", "ns/net", "ns/ipc", "ns/uts", "ns/cgroup", "root"};
-constexpr std::array<std::string_view, 8> kRights = {"Uid", "Gid", "Groups", "NoNewPrivs", "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"};
+// Its link below /proc/PID/ns, and the number by which a handle on a process is asked for it (PIDFD_GET_…_NAMESPACE).
+struct Namespace {
+  const char* name;
+  unsigned number;
+};
+constexpr std::array<Namespace, 7> kNamespaces = {
+    {{"mnt", 3}, {"pid", 5}, {"user", 9}, {"net", 4}, {"ipc", 2}, {"uts", 10}, {"cgroup", 1}}};
+constexpr std::array<std::string_view, 8> kRights = {"Uid",     "Gid",             "Groups", "NoNewPrivs",
+                                                     "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"};
 constexpr std::string_view kLabel = "its security label";
 
-}  // namespace
+// In the words of the links, and without them: below /proc the kernel has to make an entry for each, of each new process.
+// Empty before Linux 6.11.
+std::vector<std::string> namespaces_by(const Fd& handle) {
+  constexpr unsigned kMagic = 0xff;
+  std::vector<std::string> out;
+  for (const Namespace& one : kNamespaces) {
+    const Fd place(::ioctl(handle.get(), _IO(kMagic, one.number), 0));
+    struct stat st{};
+    if (!place.valid() || ::fstat(place.get(), &st) != 0) return {};
+    out.push_back(fmt::format("{}:[{}]", one.name, st.st_ino));
+  }
+  return out;
+}
 
-Result<Standing> standing_of(const std::string& process) {
+Result<std::vector<std::string>> namespaces_of(const std::string& proc) {
+  std::vector<std::string> out;
+  for (const Namespace& one : kNamespaces) {
+    CLOCHE_TRY_ASSIGN(std::string link, link_of(proc + "ns/" + one.name));
+    out.push_back(std::move(link));
+  }
+  return out;
+}
+
+// On whoever is at the other end; not valid before Linux 6.5.
+Fd handle_of(const Fd& socket) {
+  constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD
+  int handle = -1;
+  socklen_t size = sizeof handle;
+  return Fd(::getsockopt(socket.get(), SOL_SOCKET, kPeerPidfd, &handle, &size) == 0 ? handle : -1);
+}
+
+// `handle`: on the same process, if there is one.
+Result<Standing> look_at(const std::string& process, const Fd& handle) {
   const std::string proc = "/proc/" + process + "/";
   Standing out;
-  for (const char* name : kPlaces) {
-    CLOCHE_TRY_ASSIGN(std::string link, link_of(proc + name));
-    out.places.push_back(std::move(link));
+  if (handle.valid()) out.places = namespaces_by(handle);
+  if (out.places.empty()) {
+    CLOCHE_TRY_ASSIGN(out.places, namespaces_of(proc));
   }
-  // A root on a mount that was taken away is called "/" as well.
+  // By what it is: one on a mount that was taken away is called "/" as well.
   struct statx root{};
   if (::statx(AT_FDCWD, (proc + "root").c_str(), 0, STATX_INO | STATX_MNT_ID, &root) != 0) {
     return fail_errno(errno, "keeper", proc + "root could not be looked at");
   }
-  out.places.back() += fmt::format(" {}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id);
+  out.places.push_back(
+      fmt::format("{}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id));
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
   for (const std::string_view name : kRights) out.rights.emplace_back(field(status, name));
   // What AppArmor or SELinux make of it; nothing where there is neither.
@@ -192,6 +231,10 @@ Result<Standing> standing_of(const std::string& process) {
   out.umask = field(status, "Umask");
   return out;
 }
+
+}  // namespace
+
+Result<Standing> standing_of(const std::string& process) { return look_at(process, Fd()); }
 
 // What Landlock keeps from a process no file tells. To enter it takes no_new_privs, which is compared, or CAP_SYS_ADMIN; and
 // whoever has that and may load modules is kept by nothing.
@@ -209,10 +252,11 @@ bool can_tell_confined(const Standing& ours) {
 Result<Standing> same_standing(const Fd& socket, const Standing& ours) {
   CLOCHE_TRY(check_same_user(socket));
   CLOCHE_TRY_ASSIGN(const ucred peer, peer_of(socket));
-  CLOCHE_TRY_ASSIGN(Standing theirs, standing_of(std::to_string(peer.pid)));
-  for (std::size_t i = 0; i < kPlaces.size(); ++i) {
-    if (ours.places.at(i) != theirs.places[i]) {
-      return fail(ErrorCode::kRefused, "keeper", std::string("the other end has another ") + kPlaces[i]);
+  CLOCHE_TRY_ASSIGN(Standing theirs, look_at(std::to_string(peer.pid), handle_of(socket)));
+  for (std::size_t i = 0; i <= kNamespaces.size(); ++i) {
+    if (ours.places.at(i) != theirs.places.at(i)) {
+      return fail(ErrorCode::kRefused, "keeper",
+                  fmt::format("the other end has another {}", i < kNamespaces.size() ? kNamespaces.at(i).name : "root"));
     }
   }
   for (std::size_t i = 0; i <= kRights.size(); ++i) {
