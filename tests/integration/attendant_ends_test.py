@@ -227,18 +227,12 @@ class Ends(AttendantCase):
     def test_many_runs_leave_the_attendant_as_it_was(self):
         pid = self.start_attended()
 
-        def size():
-            self.settle()
-            with open(f"/proc/{pid}/status", encoding="ascii") as file:
-                memory = [int(line.split()[1]) for line in file if line.startswith("VmRSS:")][0]
-            return len(os.listdir(f"/proc/{pid}/fd")) if os.geteuid() == 0 else 0, memory
-
         for _ in range(30):
             self.plain("--", "true")
-        fds, memory = size()
+        fds, memory = self.size_of(pid)
         for i in range(100):
             self.assertEqual(self.plain("--", "true", str(i)).returncode, 0)
-        after, grown = size()
+        after, grown = self.size_of(pid)
         self.assertLessEqual(after, fds)
         if not os.environ.get("SANITIZED"):
             self.assertLess(grown, memory + 512)

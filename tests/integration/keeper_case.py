@@ -122,6 +122,14 @@ class KeeperCase(CellCase):
 
         self.eventually(still, "the keeper never rests")
 
+    def size_of(self, pid):
+        """Descriptors and KiB of memory of a process, when the keeper rests."""
+        self.settle()
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            memory = [int(line.split()[1]) for line in file if line.startswith("VmRSS:")][0]
+        # Whoever is not root cannot count the descriptors of a process that is not dumpable.
+        return len(os.listdir(f"/proc/{pid}/fd")) if os.geteuid() == 0 else 0, memory
+
     def parked_run(self, *words, **more):
         """A run that a parked cell serves; says so if none did."""
         before = self.status()["served_parked"]

@@ -136,19 +136,12 @@ class Crash(KeeperCase):
         pid = self.start_keeper()
         self.park()
 
-        def size():
-            self.settle()
-            with open(f"/proc/{pid}/status", encoding="ascii") as file:
-                memory = [int(line.split()[1]) for line in file if line.startswith("VmRSS:")][0]
-            # Whoever is not root cannot count the descriptors of a process that is not dumpable.
-            return len(os.listdir(f"/proc/{pid}/fd")) if os.geteuid() == 0 else 0, memory
-
         for _ in range(20):
             self.run_here("--", "true")
-        fds, memory = size()
+        fds, memory = self.size_of(pid)
         for _ in range(100):
             self.assertEqual(self.run_here("--", "true").returncode, 0)
-        after, grown = size()
+        after, grown = self.size_of(pid)
         self.assertLessEqual(after, fds + 8)  # networks that wait to be used again
         if not os.environ.get("SANITIZED"):
             self.assertLess(grown, memory + 512)
