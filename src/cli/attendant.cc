@@ -38,8 +38,8 @@ namespace {
 
 using keeper::Standing;
 
-constexpr int kPatienceMs = 100;                   // with a command that has connected and says nothing
-constexpr unsigned kPatienceSeconds = 2;           // with what has to be read for a run
+constexpr int kPatienceMs = 100;          // with a command that has connected and says nothing
+constexpr unsigned kPatienceSeconds = 2;  // with what has to be read for a run
 
 // A command that has connected.
 class Caller {
@@ -275,7 +275,7 @@ class Attendant {
       outdated_ = true;  // the keeper starts what is there now
       return false;
     }
-    // A policy may be a fifo, or lie on a server that does not answer. Until the run is ours nobody misses us: the command
+    // A policy may lie on a server that does not answer. Until the run is ours nobody misses us: the command
     // does it itself, and the keeper starts another one of us.
     const struct Patience {
       Patience() { ::alarm(kPatienceSeconds); }
