@@ -183,7 +183,7 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, E
     if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
     Task<Turn> move = much ? move_much(shared, flow, from, to, way) : move_little(shared, flow, from, to, way);
     const Turn moved = co_await move;
-    if (moved == Turn::kMuch) much = true;
+    if (moved == Turn::kMuch && !std::exchange(much, true)) to.expect_much();
     if (moved == Turn::kOver) co_return;
     if (moved == Turn::kEnd && !ends.cut) {
       const bool last = --ends.left == 0;

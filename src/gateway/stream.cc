@@ -67,6 +67,11 @@ void Stream::reset_on_close() {
   ::setsockopt(fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
+void Stream::expect_much() const {
+  constexpr int kBytes = 128 * 1024;  // the kernel doubles it, for what it needs itself
+  if (near_) ::setsockopt(fd(), SOL_SOCKET, SO_SNDBUF, &kBytes, sizeof kBytes);
+}
+
 void Stream::end_of_writing() { ::shutdown(fd(), SHUT_WR); }
 
 void Stream::acknowledge() const {

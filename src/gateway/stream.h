@@ -49,6 +49,11 @@ class Stream {
   // Of what was written, nothing is on its way any more.
   bool has_arrived() const;
   void end_of_writing();
+  // The other end is on this machine.
+  void set_near() { near_ = true; }
+  // From here on much goes this way. To an end on this machine no more waits in the kernel than fits a cpu's cache, where the
+  // reader then finds it; between machines the kernel knows better how much has to be on its way.
+  void expect_much() const;
 
   struct Wait {
     Loop& loop;
@@ -117,6 +122,7 @@ class Stream {
   Loop& loop_;
   Fd fd_;
   Sort sort_;
+  bool near_ = false;
   Loop::Turn turn_ = Loop::Turn::kNext;
   bool readable_ = true;
   bool writable_ = true;

@@ -112,5 +112,24 @@ TEST(Stream, PiecesAreReadOneByOneUntilThereIsNone) {
   EXPECT_EQ(arrived(Fd(fds[1]), Fd(fds[0]), Stream::Sort::kOther), 9u);
 }
 
+int most_unsent(const Stream& to) {
+  int out = 0;
+  socklen_t size = sizeof out;
+  EXPECT_EQ(::getsockopt(to.fd(), SOL_SOCKET, SO_SNDBUF, &out, &size), 0);
+  return out;
+}
+
+TEST(Stream, LittleWaitsForAnEndOnThisMachineAndWhatTheKernelLikesForOthers) {
+  auto loop = std::move(Loop::make().value());
+  Pair pair = tcp_pair();
+  auto to = std::move(Stream::make(*loop, std::move(pair.ours), Stream::Sort::kOwnTcp).value());
+  const int usual = most_unsent(*to);
+  to->expect_much();
+  EXPECT_EQ(most_unsent(*to), usual);
+  to->set_near();
+  to->expect_much();
+  EXPECT_EQ(most_unsent(*to), 256 * 1024);
+}
+
 }  // namespace
 }  // namespace cloche::gateway
