@@ -45,20 +45,8 @@ Result<std::vector<std::string>> numbers_in(const store::RunDirectory& run) {
 }
 
 void say_recovered(const std::string& root, const tree::Recovered& recovered) {
-  std::string what;
-  switch (recovered.outcome) {
-    case tree::Recovery::kNothing:
-      return;
-    case tree::Recovery::kDiscarded:
-      what = "an application that was interrupted before it changed anything, or at its very end, was tidied up";
-      break;
-    case tree::Recovery::kFinished:
-      what = "an application that was interrupted has been finished";
-      break;
-    case tree::Recovery::kRolledBack:
-      what = "an application that was interrupted has been undone: " + recovered.reason;
-      break;
-  }
+  const std::string what = to_text(recovered);
+  if (what.empty()) return;
   put(STDERR_FILENO, fmt::format("cloche: {}: {}\n", printable(root), printable(what)));
 }
 

@@ -8,6 +8,7 @@
 #include "diff/content.h"
 #include "diff/merge.h"
 #include "files/blobs.h"
+#include "files/known_folders.h"
 #include "files/standing.h"
 #include "tree/check.h"
 #include "tree/inspect.h"
@@ -298,6 +299,7 @@ Status Application::take_notes() {
     any_part = true;
   }
   if (any_part) CLOCHE_TRY(blobs.settle());
+  learn_folders(root_, proposal_);
   return save(directory_, proposal_);
 }
 

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/apply_support.h"
 #include "files/standing.h"
-#include "files/test_support.h"
 #include "tree/path_rules.h"
-#include "tree/test_support.h"
 
 namespace cloche::files {
 namespace {
@@ -14,52 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class ApplyDesk : public Desk {
- public:
-  Result<Outcome> apply(const ApplyOptions& options = {}, const std::vector<std::string>& paths = {},
-                        const std::vector<std::string>& hunks = {}) {
-    Proposal now = proposal();
-    Selection selection;
-    if (paths.empty() && hunks.empty()) selection = select_all(now);
-    if (!paths.empty()) {
-      auto chosen = select_paths(now, paths);
-      if (!chosen) return std::unexpected(chosen.error());
-      selection = std::move(*chosen);
-    }
-    for (const std::string& each : hunks) CLOCHE_TRY(select_hunks(now, each, selection));
-    const Fd root(::open(lower().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const Fd directory = open_into();
-    ApplyOptions keyed = options;
-    keyed.key = tree::test_source();
-    return files::apply(root.get(), directory.get(), now, selection, keyed);
-  }
-  std::size_t pending() const {
-    std::size_t count = 0;
-    for (const Entry& entry : proposal().entries) count += entry.pending() ? 1 : 0;
-    return count;
-  }
-};
-
-void expect_done(const Result<Outcome>& outcome) {
-  ASSERT_TRUE(outcome) << outcome.error().text();
-  for (const Problem& problem : outcome->problems) ADD_FAILURE() << problem.path << ": " << problem.reason;
-  EXPECT_TRUE(outcome->applied);
-}
-
-std::vector<std::string> problems(const Result<Outcome>& outcome) {
-  std::vector<std::string> list;
-  if (!outcome) return {"error: " + outcome.error().text()};
-  EXPECT_FALSE(outcome->applied);
-  for (const Problem& problem : outcome->problems)
-    list.push_back(std::string(to_string(problem.kind)) + " " + problem.path);
-  return list;
-}
 
 std::string lines(int count, const std::map<int, std::string>& other = {}) {
   std::string text;
@@ -93,6 +46,29 @@ TEST(ApplyProposal, TheWorkspaceBecomesWhatTheGuestSaw) {
   EXPECT_FALSE(fs::exists(desk.lower(".cloche-apply")));
   EXPECT_EQ(desk.pending(), 0u);
   EXPECT_EQ(outcome->added, 3u);
+}
+
+TEST(ApplyProposal, X6_WhatChangesItsKindBringsWholeTrees) {
+  ApplyDesk desk;
+  write_file(desk.lower("file"), "x");
+  write_file(desk.lower("folder/a/b/c"), "y");
+  write_file(desk.lower("other/a/b/c"), "z");
+  fs::create_directory_symlink("other", desk.lower("link"));
+  write_file(desk.upper("file/a/b/c"), "1");
+  write_file(desk.upper("link/a/b/c"), "2");
+  write_file(desk.upper("link/a/b/d/e"), "3");
+  write_file(desk.upper("folder"), "4");
+  fs::create_symlink("file", desk.upper("other"));
+  expect_captured(desk.capture());
+  // A part of it first: what it needs comes along, and the rest still finds its place.
+  expect_done(desk.apply({}, {"link/a/b/c"}));
+  expect_done(desk.apply());
+  EXPECT_EQ(read(desk.lower("file/a/b/c")), "1");
+  EXPECT_EQ(read(desk.lower("link/a/b/c")), "2");
+  EXPECT_EQ(read(desk.lower("link/a/b/d/e")), "3");
+  EXPECT_EQ(read(desk.lower("folder")), "4");
+  EXPECT_EQ(fs::read_symlink(desk.lower("other")), "file");
+  EXPECT_EQ(desk.pending(), 0u);
 }
 
 TEST(ApplyProposal, PartsByPathKeepTheRest) {

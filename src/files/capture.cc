@@ -10,9 +10,11 @@
 #include <set>
 #include <utility>
 
+#include "files/attributes.h"
 #include "files/blobs.h"
 #include "files/guest_side.h"
 #include "files/host_side.h"
+#include "files/known_folders.h"
 #include "files/mapped.h"
 #include "files/unstored.h"
 #include "tree/path_rules.h"
@@ -40,6 +42,7 @@ struct Below {
   // What keeps everything in it from being applied: the host has another file system there, or does not let us in.
   Obstacle obstacle = Obstacle::kNone;
   Placed placed = Placed::kWhereItWas;
+  bool noted = false;  // an entry of the proposal
 };
 
 // A directory on the way to where the walk is. Only the innermost one is open: a guest can nest deeper than there are
@@ -76,8 +79,6 @@ struct Doomed {
 struct ReadBefore {
   sys::Digest digest;
   mode_t mode = 0;  // as it was before we gave ourselves rights to it
-  std::uint32_t marks = 0;
-  std::vector<std::pair<std::string, std::string>> attributes;
 };
 
 class Capture {
@@ -102,7 +103,7 @@ class Capture {
   Status visit(int host, const GuestThing& thing, Frame& frame);
   Status visit_directory(int host, const GuestThing& thing, const std::optional<HostThing>& before, Frame& frame);
   Status visit_regular(int host, const GuestThing& thing, std::optional<HostThing>& before);
-  Status read_guest(const GuestThing& thing, Entry& entry);
+  Status read_guest(int host, const GuestThing& thing, const ReadBefore* known, Entry& entry);
   Status visit_symlink(int host, const GuestThing& thing, std::optional<HostThing>& before);
   Status replace(int host, Entry entry, std::optional<HostThing>& before, const GuestThing& thing);
   Status delete_missing(int host, const std::vector<std::string>& guest_names);
@@ -121,6 +122,7 @@ class Capture {
   Blobs blobs_;
   std::set<std::string> covered_;
   Proposal proposal_;
+  FolderNotes folders_;
   std::vector<Frame> frames_;
   Fd here_;                              // the guest's directory that the walk is in
   std::string path_;                     // of it
@@ -172,6 +174,7 @@ Status Capture::enter(const Below& next) {
     CLOCHE_TRY_ASSIGN(host, host_.open_directory(path_));
     exchanged_ = exchanged_ || (host.valid() && host_.was_exchanged(host.get(), path_));
   }
+  const std::size_t noted = proposal_.entries.size();
   CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(here_.get()));
   for (const std::string& each : names) {
     GuestThing thing{each, join(path_, each), {}, true};
@@ -192,6 +195,8 @@ Status Capture::enter(const Below& next) {
     CLOCHE_TRY(visit(host.get(), thing, frame));
   }
   if (next.against == Against::kAll && host.valid()) CLOCHE_TRY(delete_missing(host.get(), names));
+  const bool counts = top || next.noted || proposal_.entries.size() != noted;
+  if (counts && host.valid()) folders_.add(path_, host.get());
   frames_.push_back(std::move(frame));
   return {};
 }
@@ -256,17 +261,21 @@ Status Capture::visit_directory(int host, const GuestThing& thing, const std::op
   const bool perhaps_moved = !is_overlay() && (thing.touched || frame.placed == Placed::kPerhapsMoved);
   const Placed placed = perhaps_moved ? Placed::kPerhapsMoved : Placed::kWhereItWas;
   const mode_t old_mode = before ? before->whole_mode : 0;
-  if ((thing.st.st_mode & 07000 & ~old_mode) != 0) entry.marks |= kSpecialBits;
+  struct stat above{};
+  // Which a directory passes on to new ones in it, on the host, too.
+  const mode_t passed_on = ::fstat(here_.get(), &above) == 0 ? above.st_mode & S_ISGID : 0;
+  if ((thing.st.st_mode & 07000 & ~old_mode & ~passed_on) != 0) entry.marks |= kSpecialBits;
   if (before && before->state.kind == FileKind::kDirectory) {
     const bool all = is_overlay() ? is_opaque(directory.get()) : placed == Placed::kPerhapsMoved;
-    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed, before->obstacle, placed});
-    if (!thing.touched || before->state.mode == entry.after->mode) return {};
+    const bool noted = thing.touched && before->state.mode != entry.after->mode;
+    frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed, before->obstacle, placed, noted});
+    if (!noted) return {};
     return note(std::move(entry), before);
   }
   frame.below.push_back({thing.name, Against::kNothing, before ? before->obstacle : Obstacle::kNone, placed});
   // In a copy: the host deleted it meanwhile, and the guest did not care.
   if (!thing.touched) return {};
-  if (has_attributes(directory.get())) entry.marks |= kAttributes;
+  if (has_new_attributes(directory.get(), -1, thing.name)) entry.marks |= kAttributes;
   std::optional<HostThing> old = before;
   return replace(host, std::move(entry), old, thing);
 }
@@ -288,14 +297,7 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   }
   const std::pair inode(thing.st.st_dev, thing.st.st_ino);
   const auto known = kept_links_.find(inode);
-  if (known == kept_links_.end()) {
-    CLOCHE_TRY(read_guest(thing, entry));
-  } else {
-    entry.after->digest = known->second.digest;
-    entry.after->mode = known->second.mode;
-    entry.marks |= known->second.marks;
-    entry.attributes = known->second.attributes;
-  }
+  CLOCHE_TRY(read_guest(host, thing, known == kept_links_.end() ? nullptr : &known->second, entry));
   if (before && before->state.kind == FileKind::kRegular) {
     CLOCHE_TRY(host_.read(host, thing.name, thing.path, *before));
     // Opened for writing, or changed back: nothing to propose.
@@ -304,9 +306,7 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
     if (before->has_capabilities) entry.marks |= kHostPrivileges;
   }
   if (known == kept_links_.end()) CLOCHE_TRY(blobs_.keep(entry.after->digest));
-  if (thing.st.st_nlink > 1)
-    kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode,
-                            entry.marks & (kAttributes | kKeptAttributes), entry.attributes);
+  if (thing.st.st_nlink > 1) kept_links_.try_emplace(inode, entry.after->digest, entry.after->mode);
   if (before && before->text && before->state.digest != entry.after->digest) {
     CLOCHE_TRY(blobs_.keep_text(*before->text, before->state.digest));
     entry.marks |= kBaseKept;
@@ -314,15 +314,21 @@ Status Capture::visit_regular(int host, const GuestThing& thing, std::optional<H
   return replace(host, std::move(entry), before, thing);
 }
 
-Status Capture::read_guest(const GuestThing& thing, Entry& entry) {
+// Its attributes by each name: the host may have another file there.
+Status Capture::read_guest(int host, const GuestThing& thing, const ReadBefore* known, Entry& entry) {
   CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(here_.get(), thing.name));
-  if (has_attributes(file.get())) entry.marks |= kAttributes;
+  if (has_new_attributes(file.get(), host, thing.name)) entry.marks |= kAttributes;
   if (entry.has(kAttributes) && (view_.keep & kKeepXattrs) != 0) {
     auto attributes = user_attributes(file.get());
     if (attributes && !attributes->empty()) {
       entry.marks |= kKeptAttributes;
       entry.attributes = std::move(*attributes);
     }
+  }
+  if (known != nullptr) {
+    entry.after->digest = known->digest;
+    entry.after->mode = known->mode;
+    return {};
   }
   CLOCHE_TRY_ASSIGN(entry.after->digest, blobs_.read(file.get(), entry.after->size));
   return {};
@@ -388,6 +394,7 @@ Status Capture::delete_below(const std::string& path) {
     CLOCHE_TRY_ASSIGN(const Fd host, host_.open_directory(folder.path));
     // Gone by now, or not to be read by us: then applying finds it not empty and refuses.
     if (!host.valid()) continue;
+    folders_.add(folder.path, host.get());
     exchanged_ = folder.exchanged || host_.was_exchanged(host.get(), folder.path);
     CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, HostSide::names(host.get()));
     for (const std::string& name : names) {
@@ -452,6 +459,7 @@ std::vector<std::string> Capture::finish_paths() {
 
 Result<Summary> Capture::finish(int into) {
   arrange();
+  proposal_.folders = folders_.take();
   CLOCHE_TRY(blobs_.settle());
   CLOCHE_TRY(save(into, proposal_));
   return summarize(proposal_, view_.lower);

@@ -12,7 +12,6 @@
 #include <memory>
 #include <string_view>
 
-#include "files/proposal.h"
 #include "tree/path_rules.h"
 
 namespace cloche::files {
@@ -86,46 +85,6 @@ Result<std::string> read_link(int folder, const std::string& name) {
 bool is_opaque(int directory) {
   char value = 0;
   return ::fgetxattr(directory, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
-}
-
-bool has_attributes(int fd) {
-  const ssize_t needed = ::flistxattr(fd, nullptr, 0);
-  if (needed <= 0) return false;
-  std::string names(static_cast<std::size_t>(needed), '\0');
-  const ssize_t size = ::flistxattr(fd, names.data(), names.size());
-  if (size < 0) return true;
-  std::string_view left(names.data(), static_cast<std::size_t>(size));
-  constexpr std::array<std::string_view, 5> kNotTheGuests{"user.overlay.", "trusted.overlay.", "security.selinux",
-                                                          "security.ima", "security.evm"};
-  while (!left.empty()) {
-    const std::string_view name = left.substr(0, left.find('\0'));
-    left.remove_prefix(std::min(left.size(), name.size() + 1));
-    if (std::ranges::none_of(kNotTheGuests, [&](std::string_view known) { return name.starts_with(known); }))
-      return true;
-  }
-  return false;
-}
-
-std::optional<std::vector<std::pair<std::string, std::string>>> user_attributes(int fd) {
-  std::vector<std::pair<std::string, std::string>> out;
-  std::string names(XATTR_LIST_MAX, '\0');
-  const ssize_t size = ::flistxattr(fd, names.data(), names.size());
-  std::string_view left(names.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  std::size_t bytes = 0;
-  while (!left.empty()) {
-    std::string name(left.substr(0, left.find('\0')));
-    left.remove_prefix(std::min(left.size(), name.size() + 1));
-    if (!name.starts_with("user.") || name.starts_with("user.overlay.")) continue;
-    std::string value(kMostAttributeBytes, '\0');
-    const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
-    if (length < 0) return std::nullopt;
-    value.resize(static_cast<std::size_t>(length));
-    bytes += name.size() + value.size();
-    if (bytes > kMostAttributeBytes || out.size() >= kMostAttributes) return std::nullopt;
-    out.emplace_back(std::move(name), std::move(value));
-  }
-  std::ranges::sort(out);
-  return out;
 }
 
 }  // namespace cloche::files

@@ -4,9 +4,7 @@
 
 #include <sys/stat.h>
 
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -26,11 +24,6 @@ Result<std::string> read_link(int folder, const std::string& name);
 
 // A directory that hides everything that the host's one holds.
 bool is_opaque(int directory);
-// Whether there is an attribute that would be lost: overlay's own and the labels that the system gives are none.
-bool has_attributes(int fd);
-
-// The attributes of users, without overlay's own. Nothing where there are more than a proposal holds.
-std::optional<std::vector<std::pair<std::string, std::string>>> user_attributes(int fd);
 
 // What overlayfs puts where something was deleted.
 inline bool is_whiteout(const struct stat& st) { return S_ISCHR(st.st_mode) && st.st_rdev == 0; }

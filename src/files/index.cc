@@ -102,6 +102,34 @@ Result<Entry> take_entry(PackedReader& reader) {
   return entry;
 }
 
+// Left out where there are none, as there were none in earlier versions.
+void put_folders(std::string& bytes, const std::vector<KnownFolder>& folders) {
+  if (folders.empty()) return;
+  put_number(bytes, folders.size());
+  for (const KnownFolder& folder : folders) {
+    put_text(bytes, folder.path);
+    put_number(bytes, folder.id.inode);
+    put_number(bytes, folder.id.born_seconds);
+    put_number(bytes, folder.id.born_nanoseconds);
+  }
+}
+
+Status take_folders(PackedReader& reader, std::vector<KnownFolder>& folders) {
+  const std::uint64_t count = reader.number_up_to(2 * kMostEntries + 1);
+  if (count == 0) return damaged("the index is damaged");
+  for (std::uint64_t i = 0; i < count && reader.good(); ++i) {
+    KnownFolder folder;
+    folder.path = reader.text_up_to(kMaxShownPath);
+    folder.id = {reader.number(), reader.number(), reader.number()};
+    const bool in_order = folders.empty() || folders.back().path < folder.path;
+    if (!in_order || (!folder.path.empty() && !stays_below(folder.path))) {
+      return damaged("the index names directories that cannot be");
+    }
+    folders.push_back(std::move(folder));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string encode_index(const Proposal& proposal) {
@@ -123,6 +151,7 @@ std::string encode_index(const Proposal& proposal) {
       put_text(bytes, value);
     }
   }
+  put_folders(bytes, proposal.folders);
   const sys::Digest digest = sys::sha256(bytes);
   bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
   return bytes;
@@ -153,6 +182,7 @@ Result<Proposal> decode_index(std::string_view bytes) {
     }
     proposal.entries.push_back(std::move(entry));
   }
+  if (reader.good() && !reader.at_end()) CLOCHE_TRY(take_folders(reader, proposal.folders));
   if (!reader.at_end()) return damaged("the index is damaged");
   return proposal;
 }

@@ -14,6 +14,7 @@ Proposal sample() {
   proposal.entries.push_back({"fifo", {}, tree::FileState{}, Obstacle::kFifo, 0});
   proposal.entries.push_back({"gone", tree::directory_state(0700), {}, Obstacle::kNone, kApplied});
   proposal.entries.push_back({"link", {}, tree::symlink_state("/etc/passwd"), Obstacle::kNone, 0});
+  proposal.folders = {{"", {2, 0, 0}}, {"gone", {7, 1'700'000'000, 999'999'999}}};
   return proposal;
 }
 
@@ -36,6 +37,27 @@ TEST(Index, ReadsBackWhatItWrote) {
   EXPECT_TRUE(read->entries[0].has(kHostChanged));
   EXPECT_TRUE(tree::agree(read->entries[0].after, sample().entries[0].after));
   EXPECT_EQ(read->entries[3].after->target, "/etc/passwd");
+  ASSERT_EQ(read->folders.size(), 2u);
+  EXPECT_EQ(read->folders[0].id, (FolderId{2, 0, 0}));
+  EXPECT_EQ(read->folders[1].path, "gone");
+  EXPECT_EQ(read->folders[1].id, (FolderId{7, 1'700'000'000, 999'999'999}));
+}
+
+TEST(Index, OneWithoutDirectoriesIsRead) {
+  Proposal earlier = sample();
+  earlier.folders.clear();
+  const auto read = decode_index(encode_index(earlier));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_TRUE(read->folders.empty());
+  EXPECT_EQ(read->entries.size(), 4u);
+}
+
+TEST(Index, DirectoriesMustBeInOrderAndInTheWorkspace) {
+  for (const char* path : {"/etc", "../x", "a//b", "a/.", "gone"}) {
+    Proposal proposal = sample();
+    proposal.folders.push_back({path, {1, 0, 0}});
+    expect_refused(proposal);
+  }
 }
 
 TEST(Index, ADamagedOneIsRefused) {

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "files/folder_id.h"
 #include "files/view.h"
 #include "tree/change.h"
 #include "tree/protected_changes.h"
@@ -77,11 +78,20 @@ enum class ChangeKind : std::uint8_t { kAdded, kModified, kDeleted, kMode, kType
 std::string_view to_string(ChangeKind kind);  // "added", …
 ChangeKind kind_of(const Entry& entry);
 
+// A directory of the host as it was when the guest's changes were captured, or when some of them were applied. The
+// workspace itself has the empty path.
+struct KnownFolder {
+  std::string path;
+  FolderId id;
+};
+
 struct Proposal {
   std::string root;
   ViewKind kind = ViewKind::kOverlay;
   std::vector<Entry> entries;  // ordered by path, each path once
   std::uint32_t keep = 0;      // Keep, as the run's policy had it
+  // Those that entries lie in or state, as far as they can be known again; ordered by path, each path once.
+  std::vector<KnownFolder> folders = {};
 };
 
 struct Summary {

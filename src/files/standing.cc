@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "files/known_folders.h"
 #include "tree/inspect.h"
 
 namespace cloche::files {
@@ -39,6 +40,9 @@ Found compare(int root, const Proposal& proposal, std::size_t index) {
   } else if (entry.has(kHostChanged)) {
     found.standing = Standing::kUnknown;
     found.reason = "changed on the host while the guest ran";
+  } else if (auto elsewhere = why_elsewhere(root, proposal, entry)) {
+    found.standing = Standing::kUnknown;
+    found.reason = *std::move(elsewhere);
   } else if (!tree::agree(found.present, entry.before)) {
     found.standing = Standing::kConflict;
     found.reason = !found.present  ? "deleted on the host since"

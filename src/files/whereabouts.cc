@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "files/folder_id.h"
 #include "files/guest_side.h"
 
 namespace cloche::files {
@@ -32,14 +32,10 @@ std::string above(const std::string& path) {
 
 // Whose answers come from this machine. Any other may keep us waiting, and with us the limits of the run.
 bool is_local(int root) {
-  constexpr std::uint64_t kZfs = 0x2fc12fc1;
-  constexpr std::uint64_t kBcachefs = 0xca451a4e;
-  constexpr auto kLocal = std::to_array<std::uint64_t>({EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                                        TMPFS_MAGIC, F2FS_SUPER_MAGIC, RAMFS_MAGIC, SQUASHFS_MAGIC,
-                                                        EROFS_SUPER_MAGIC_V1, OVERLAYFS_SUPER_MAGIC, kZfs, kBcachefs});
-  struct statfs found{};
-  return ::fstatfs(root, &found) == 0 &&
-         std::ranges::find(kLocal, static_cast<std::uint64_t>(found.f_type) & 0xffffffff) != kLocal.end();
+  constexpr auto kLocal = std::to_array<std::uint64_t>(
+      {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_SUPER_MAGIC, RAMFS_MAGIC, SQUASHFS_MAGIC,
+       EROFS_SUPER_MAGIC_V1, OVERLAYFS_SUPER_MAGIC, kZfsMagic, kBcachefsMagic});
+  return lies_on(root, kLocal);
 }
 
 }  // namespace

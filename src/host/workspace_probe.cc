@@ -14,6 +14,7 @@
 #include "base/octal.h"
 #include "host/files.h"
 #include "host/proc_text.h"
+#include "sys/access_list.h"
 
 namespace cloche {
 namespace {
@@ -48,10 +49,11 @@ std::string path_of(int directory) {
   return n < 0 ? "" : std::string(text, static_cast<std::size_t>(n));
 }
 
-// Overlayfs keeps the group of what it copies up, and a cell has one: a file of the guest's own user that has another
-// cannot be changed there. Looked for only among so many of the direct entries: opening takes no longer for more. What
-// belongs to somebody else is not the guest's to change, wherever it lies.
-std::string other_group(const std::string& path, const std::optional<std::pair<uid_t, gid_t>>& guest) {
+// Overlayfs keeps the group and the access list of what it copies up, and a cell has one user and one group: a file of
+// the guest's own user that has another group, or whose list names others, cannot be changed there. Looked for only
+// among so many of the direct entries: opening takes no longer for more. What belongs to somebody else is not the
+// guest's to change, wherever it lies.
+std::string unchangeable(const std::string& path, const std::optional<std::pair<uid_t, gid_t>>& guest) {
   constexpr int kMostLookedAt = 1024;
   const Fd top(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   struct stat st{};
@@ -59,14 +61,19 @@ std::string other_group(const std::string& path, const std::optional<std::pair<u
   const auto [uid, gid] = guest.value_or(std::pair(st.st_uid, st.st_gid));
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(::dup(top.get())), ::closedir);
   if (!entries) return {};
+  const std::string entries_path = "/proc/self/fd/" + std::to_string(top.get()) + "/";
   for (int i = 0; i < kMostLookedAt; ++i) {
     const dirent* entry = ::readdir(entries.get());
     if (entry == nullptr) break;
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (::fstatat(top.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    const bool changeable = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode);
-    if (changeable && st.st_uid == uid && st.st_gid != gid) return name + " has group " + std::to_string(st.st_gid);
+    const bool listed = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+    if ((!listed && !S_ISLNK(st.st_mode)) || st.st_uid != uid) continue;
+    if (st.st_gid != gid) return name + " has group " + std::to_string(st.st_gid);
+    if (!listed) continue;
+    const std::string other = sys::named_by_access_lists(entries_path + name, uid, gid);
+    if (!other.empty()) return name + " has an access list that names " + other;
   }
   return {};
 }
@@ -124,9 +131,9 @@ WorkspaceFacts look_at_workspace(const std::string& path, const WorkspaceLook& h
     } else if (!kernel_at_least(kernel_release(), 6, 6)) {
       out.no_overlay = "attributes on tmpfs, where it keeps what was deleted, need Linux 6.6";
     } else {
-      out.other_group = other_group(path, how.guest);
+      out.unchangeable = unchangeable(path, how.guest);
     }
-    if (!out.other_group.empty()) measure(out, how.bound);
+    if (!out.unchangeable.empty()) measure(out, how.bound);
     if (out.no_overlay.empty()) return out;
   }
   if (overlay == Overlay::kRefused) out.no_overlay = "the kernel refused it";

@@ -187,7 +187,7 @@ Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice
                            quoted(closed), way));
 }
 
-Advice advise_other_group() { return allow("workspace.mode = \"copy\""); }
+Advice advise_copy() { return allow("workspace.mode = \"copy\""); }
 
 Advice advise_no_network(const Plan& plan) {
   const std::string host = "name the host: net.allow = [\"HOST:PORT\"]";

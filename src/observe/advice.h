@@ -31,8 +31,8 @@ Advice advise_mounted(const Advice& folder);
 // A guest with a user of its own, whom the mode of `closed` keeps out. `then` is what a cell that maps owners needs
 // besides; empty where it is granted already.
 Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice& then);
-// The guest's own by its user, but an overlay cannot change what has another group.
-Advice advise_other_group();
+// The guest's own by its user, but an overlay cannot change what has another group, or a list that names others.
+Advice advise_copy();
 // In a cell without one: whoever asks how names are found wants to reach a host.
 Advice advise_no_network(const Plan& plan);
 // A program that the guest made.

@@ -193,7 +193,7 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
 }
 
 bool is_granted(const Sighting& s, const Plan& plan) {
-  if (s.refused || s.owner || s.other_group || s.presence != Presence::kThere || s.use == Use::kConnect ||
+  if (s.refused || s.owner || s.needs_copy || s.presence != Presence::kThere || s.use == Use::kConnect ||
       s.use == Use::kSignal)
     return false;
   // A script takes its interpreter, too; those of the system have one of the system's.
@@ -233,7 +233,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   // is made in a directory that is there is the cell's own.
   const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
   if (!hidden && !is_held_back(s, plan, need)) {
-    if (s.other_group) return denial_of(need.word, s.what, s, advise_other_group());
+    if (s.needs_copy) return denial_of(need.word, s.what, s, advise_copy());
     return explain_mode(s, plan, need, look);
   }
   const auto found = find_outside(s, need, look);

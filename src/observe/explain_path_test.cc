@@ -459,7 +459,7 @@ TEST(Explain, X6_WhatAnOverlayCannotChangeForItsGroupIsToldWithTheCopy) {
   plan.reach.push_back({"/home/me/tree", landlock::kReadWrite});
   Sighting s = path(Use::kOpen, "/home/me/tree/deep/file", Presence::kThere, true);
   EXPECT_TRUE(is_granted(s, plan));
-  s.other_group = true;
+  s.needs_copy = true;
   EXPECT_FALSE(is_granted(s, plan));
   for (const Presence presence : {Presence::kThere, Presence::kUnknown}) {
     s.presence = presence;

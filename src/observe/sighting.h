@@ -30,9 +30,10 @@ struct Sighting {
   Presence presence = Presence::kUnknown;
   bool directory = false;  // it is there and is one
   bool adrift = false;     // it is not there, and nor is its directory
-  // It is the guest's own, in an overlay, and has another group; or its directory is, where names are made or removed.
-  bool other_group = false;
-  std::string program;     // that asked: the names of the first few, if they could be read
+  // It is the guest's own, in an overlay, and has another group or an access list that names others; or its directory
+  // is, where names are made or removed.
+  bool needs_copy = false;
+  std::string program;  // that asked: the names of the first few, if they could be read
   std::uint32_t number = 0;
   int error = 0;
   std::array<std::uint64_t, 6> args{};

@@ -88,6 +88,7 @@ class Proposer {
     const auto owned = proposal_.current.manifest.find(output.path);
     if (owned == proposal_.current.manifest.end()) {
       if (glance.kind) return conflict(std::move(item), output, glance, "a file that no producer owns is there");
+      if (auto other = owner_around(output.path)) return conflict(std::move(item), output, glance, *std::move(other));
       return write(std::move(item), Verdict::kAdd, output);
     }
     if (owned->second.producer != terms_.producer) {
@@ -103,6 +104,34 @@ class Proposer {
     }
     item.before = std::move(standing.present);
     return write(std::move(item), Verdict::kUpdate, output);
+  }
+
+  // A file cannot be where another one has its directory. So the path of a file that a person removed is its owner's
+  // also for what would lie below it, and so is every directory above it for a file of that name.
+  std::optional<std::string> owner_around(const std::string& path) const {
+    const Manifest& manifest = proposal_.current.manifest;
+    const auto others = [this](const Owned& owned) { return owned.producer != terms_.producer; };
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const auto above = manifest.find(path.substr(0, slash));
+      if (above == manifest.end() || !others(above->second)) continue;
+      return fmt::format("{} above it is owned by {}", tree::printable(above->first), above->second.producer);
+    }
+    const std::string folder = path + "/";
+    for (auto below = manifest.lower_bound(folder); below != manifest.end() && below->first.starts_with(folder);
+         ++below) {
+      if (!others(below->second)) continue;
+      return fmt::format("{} below it is owned by {}", tree::printable(below->first), below->second.producer);
+    }
+    return std::nullopt;
+  }
+
+  // Whether something new has a directory where this path has a file, or the other way round.
+  bool is_displaced(const std::string& path) const {
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      if (placed_.contains(path.substr(0, slash))) return true;
+    }
+    const auto below = placed_.lower_bound(path + "/");
+    return below != placed_.end() && below->starts_with(path + "/");
   }
 
   static bool same(const Output& output, const Owned& owned) {
@@ -136,6 +165,7 @@ class Proposer {
   void note_owner(const Item& item, const Output& output) {
     if (item.verdict == Verdict::kUnchanged) proposal_.next[item.path].stale = false;
     if (!item.after) return;
+    if (item.verdict != Verdict::kUpdate) placed_.insert(item.path);
     proposal_.next[item.path] = {terms_.producer,  item.after->digest, output.body.size(),
                                  item.after->mode, terms_.now,         false};
   }
@@ -144,7 +174,12 @@ class Proposer {
     std::set<std::string_view> handed;
     for (const Output& output : outputs_) handed.insert(output.path);
     for (const auto& [path, owned] : proposal_.current.manifest) {
-      if (owned.producer != terms_.producer || handed.contains(path)) continue;
+      if (handed.contains(path)) continue;
+      if (owned.producer != terms_.producer) {
+        // Only by force: owner_around().
+        if (is_displaced(path)) proposal_.next.erase(path);
+        continue;
+      }
       Item item = judge_stale(path, owned);
       if (item.verdict == Verdict::kStale) {
         proposal_.next[path].stale = true;
@@ -157,6 +192,11 @@ class Proposer {
 
   Item judge_stale(const std::string& path, const Owned& owned) {
     Item item{path, Verdict::kStale, "not handed back any more", {}, {}, {}};
+    // It is not there, or nothing could be put in place of it: only the word about it is left.
+    if (is_displaced(path)) {
+      item.verdict = Verdict::kForget;
+      return item;
+    }
     if (terms_.on_stale == OnStale::kKeep) return item;
     Standing standing = target_.judge(path, owned);
     const tree::NamedChange gone{path, tree::FileKind::kRegular, true};
@@ -178,6 +218,7 @@ class Proposer {
   tree::Protection protection_;
   std::span<const Output> outputs_;
   const Terms& terms_;
+  std::set<std::string> placed_;  // what is written where no file of this producer's was
   Proposal proposal_;
 };
 
@@ -213,17 +254,7 @@ Result<std::string> recover_target(int root, const tree::KeySource& key) {
   tree::Options options;
   options.key = key;
   CLOCHE_TRY_ASSIGN(const tree::Recovered recovered, tree::recover(root, options));
-  switch (recovered.outcome) {
-    case tree::Recovery::kNothing:
-      return std::string();
-    case tree::Recovery::kDiscarded:
-      return std::string("an application that was interrupted before it was decided has been tidied up");
-    case tree::Recovery::kFinished:
-      return std::string("an application that was interrupted has been finished");
-    case tree::Recovery::kRolledBack:
-      break;
-  }
-  return "an application that was interrupted has been undone: " + recovered.reason;
+  return to_text(recovered);
 }
 
 Result<Proposal> propose(int root, std::span<const Output> outputs, const Terms& terms) {

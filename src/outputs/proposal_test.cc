@@ -93,6 +93,36 @@ TEST(Ownership, R4_AnotherProducersFileIsLeftAlone) {
   EXPECT_EQ(hand_back(tree, kOne, terms_of("p")), "conflict a");
 }
 
+TEST(Ownership, R4_ThePlaceOfARemovedFileIsItsOwnersAlsoForWhatLiesBelow) {
+  const TempTree tree;
+  hand_back(tree, {{"a", "1"}, {"d/e/f", "1"}}, terms_of("p"));
+  tree::fs::remove(tree.path("a"));
+  tree::fs::remove_all(tree.path("d"));
+  const Picture picture = tree.picture();
+  EXPECT_EQ(hand_back(tree, {{"a/b/c", "2"}, {"d/e", "2"}, {"d/e.x", "2"}}, terms_of("q")),
+            "conflict a/b/c, conflict d/e, add d/e.x");
+  EXPECT_EQ(hand_back(tree, {{"d", "2"}}, terms_of("q")), "conflict d");
+  EXPECT_EQ(tree.picture(), picture);
+  const Proposal proposal = proposed(tree, {{"a/b/c", "2"}, {"d/e", "2"}}, terms_of("q"));
+  EXPECT_EQ(proposal.items[0].reason, "a above it is owned by p");
+  EXPECT_EQ(proposal.items[1].reason, "d/e/f below it is owned by p");
+  // Whoever takes it over is its one owner.
+  EXPECT_EQ(hand_back(tree, {{"a/b/c", "2"}, {"d/e", "2"}}, terms_of("q", OnConflict::kForce)),
+            "take over a/b/c, take over d/e");
+  EXPECT_EQ(states(tree), "clean a/b/c q, clean d/e q");
+}
+
+TEST(Ownership, R4_OnesOwnRemovedFileMakesRoomForADirectory) {
+  const TempTree tree;
+  hand_back(tree, {{"a", "1"}, {"d/e", "1"}}, terms_of("p"));
+  // While it is there it is in the way.
+  EXPECT_EQ(hand_back(tree, {{"a/b", "2"}}, terms_of("p")), "conflict a/b, stale a, stale d/e");
+  tree::fs::remove(tree.path("a"));
+  tree::fs::remove_all(tree.path("d"));
+  EXPECT_EQ(hand_back(tree, {{"a/b", "2"}, {"d", "2"}}, terms_of("p")), "add a/b, add d, forget a, forget d/e");
+  EXPECT_EQ(states(tree), "clean a/b p, clean d p");
+}
+
 TEST(Ownership, R4_AFileThatNobodyOwnsIsLeftAlone) {
   const TempTree tree;
   tree.file("a", "mine");

@@ -42,9 +42,9 @@ bool kernel_at_least(std::string_view release, unsigned major, unsigned minor);
 // What is known of a directory that is to be a workspace.
 struct WorkspaceFacts {
   std::string path;
-  std::string no_overlay;   // why overlayfs cannot serve it, or empty
-  std::string other_group;  // what the guest could not change in an overlay, though it is its user's own, or empty
-  std::uint64_t bytes = 0;  // of its files, where it would be copied
+  std::string no_overlay;    // why overlayfs cannot serve it, or empty
+  std::string unchangeable;  // what the guest could not change in an overlay, though it is its user's own, or empty
+  std::uint64_t bytes = 0;   // of its files, where it would be copied
   std::uint64_t entries = 0;
   bool maps_owners = true;  // or its files are read as everybody may read them, and never written
   std::string closed;       // what lies in it and cannot be read so, where that counts

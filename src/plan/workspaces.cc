@@ -60,7 +60,7 @@ Status settle_puts(const Plan& plan, const StepContext& context) {
 void weigh_copy(Workspace& workspace, const WorkspaceFacts& facts, const Plan& plan, const Workspaces& wanted) {
   const bool small = facts.bytes <= plan.limits.disk.count && facts.entries <= plan.limits.inodes;
   workspace.copied = small && wanted.mode == WorkspaceMode::kAuto;
-  workspace.why = facts.other_group + (workspace.copied ? ", and a cell knows one" : ", which only a copy can change");
+  workspace.why = facts.unchangeable + (workspace.copied ? ", and a cell knows one" : ", which only a copy can change");
 }
 
 // In a plan that nobody carries out there is no directory yet.
@@ -113,7 +113,7 @@ Status settle_workspaces(Plan& plan, const StepContext& context) {
     }
     workspace.copied = cannot || wanted.mode == WorkspaceMode::kCopy;
     if (cannot) workspace.why = facts->no_overlay;
-    if (facts != nullptr && !workspace.copied && !facts->other_group.empty()) {
+    if (facts != nullptr && !workspace.copied && !facts->unchangeable.empty()) {
       weigh_copy(workspace, *facts, plan, wanted);
     }
     workspace.maps_owners = facts == nullptr || facts->maps_owners;

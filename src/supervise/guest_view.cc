@@ -24,6 +24,7 @@
 
 #include "filter/watch.h"
 #include "supervise/readings.h"
+#include "sys/access_list.h"
 
 namespace cloche::guest_view {
 namespace {
@@ -213,6 +214,15 @@ Seen look(const Fd& root, const std::string& path, Patience patience, Links link
   const bool directory = ::fstat(found.get(), &st) == 0 && S_ISDIR(st.st_mode);
   std::string real = straight ? path : read_link(fmt::format("/proc/self/fd/{}", found.get()));
   return {observe::Presence::kThere, std::move(real), directory, st.st_uid, st.st_gid};
+}
+
+bool names_others(const Fd& root, const std::string& path, uid_t user, gid_t group) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
+  const Fd found(static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+  return found.valid() &&
+         !sys::named_by_access_lists(fmt::format("/proc/self/fd/{}", found.get()), user, group).empty();
 }
 
 namespace {

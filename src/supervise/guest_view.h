@@ -63,6 +63,9 @@ enum class Patience : std::uint8_t { kAtHand, kWaits };
 // kButTheLast: the last name is meant itself, as by those who make and remove names.
 enum class Links : std::uint8_t { kAll, kButTheLast };
 Seen look(const Fd& root, const std::string& absolute_path, Patience patience, Links links);
+// Whether an access list of what is at that path, without links on the way, names somebody else than these two. May
+// wait for a disk.
+bool names_others(const Fd& root, const std::string& absolute_path, uid_t user, gid_t group);
 // Where the links in a path lead that is not there; empty where there are none, or they are not at hand.
 std::string leads_to(const Fd& root, std::string absolute_path);
 // The root of a process's own tree; nothing if it is gone.

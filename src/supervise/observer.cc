@@ -303,7 +303,7 @@ void Observer::look_for(Sighting& seen) const {
 
 // An overlay cannot change that. The workspace lies on this machine, or nothing would be read (observe/host_look.h),
 // and the guest's own call looks there next: it waits for the disk once. The top of an overlay is the guest's.
-bool Observer::has_other_group(const Sighting& seen) const {
+bool Observer::needs_copy(const Sighting& seen) const {
   const bool writes = seen.changes || seen.use == Use::kChange || seen.use == Use::kMark || is_of_names(seen.use);
   const std::string& named = seen.real.empty() ? seen.what : seen.real;
   const auto overlay = std::ranges::find_if(
@@ -316,13 +316,17 @@ bool Observer::has_other_group(const Sighting& seen) const {
     return guest_view::look(root_, path, guest_view::Patience::kWaits, guest_view::Links::kAll);
   };
   guest_view::Seen thing;
-  if (!is_of_names(seen.use)) thing = look(named);
+  std::string changed = named;
+  if (!is_of_names(seen.use)) thing = look(changed);
   if (is_of_names(seen.use) || (seen.makes && thing.presence == Presence::kMissing)) {
-    thing = look(named.substr(0, named.rfind('/')));
+    changed.resize(changed.rfind('/'));
+    thing = look(changed);
   }
   const guest_view::Seen top = look(overlay->path);
-  return thing.presence == Presence::kThere && top.presence == Presence::kThere && thing.user == top.user &&
-         thing.group != top.group;
+  if (thing.presence != Presence::kThere || top.presence != Presence::kThere || thing.user != top.user) return false;
+  // What is made directly in the workspace is made in its top.
+  return thing.group != top.group ||
+         (changed != overlay->path && guest_view::names_others(root_, changed, top.user, top.group));
 }
 
 const std::string& Observer::name_of(pid_t pid) {
@@ -343,7 +347,7 @@ void Observer::add(Sighting seen, pid_t pid) {
   const bool unseen = seen.presence == Presence::kUnknown;
   if (!seen.refused && own_table_ && unseen && seen.what.starts_with('/')) {
     look_for(seen);
-    seen.other_group = has_other_group(seen);
+    seen.needs_copy = needs_copy(seen);
   }
   // Of its own network; replies go to names that the kernel chose. Nothing is read for what is forgotten anyway.
   if (seen.use == Use::kConnect && seen.family == observe::Family::kAbstract && own_table_ &&

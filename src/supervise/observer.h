@@ -86,7 +86,7 @@ class Observer {
   const std::string& name_of(pid_t pid);
   void look_at(observe::Sighting& sighting, const std::string& path) const;
   void look_for(observe::Sighting& sighting) const;
-  bool has_other_group(const observe::Sighting& sighting) const;
+  bool needs_copy(const observe::Sighting& sighting) const;
   void add(observe::Sighting sighting, pid_t pid);
 
   Fd notifier_;

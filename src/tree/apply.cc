@@ -12,6 +12,7 @@
 #include "tree/carry_out.h"
 #include "tree/check.h"
 #include "tree/held_signals.h"
+#include "tree/how_far.h"
 #include "tree/inspect.h"
 #include "tree/moves.h"
 #include "tree/path_rules.h"
@@ -108,9 +109,13 @@ Result<Outcome> carry(int root, const Staging& staging, const Journal& journal, 
 }
 
 // It ended, and was interrupted before that was noted: a copy of its journal must not count for longer.
-void forget_done(const Staging& staging) {
+void forget_done(int root, const Staging& staging, Recovered& result) {
+  result.ended = true;
   const auto seal = staging.seal();
-  if (seal && staging.journal(Stage::kDone, *seal)) staging.end(*seal);
+  const auto journal = seal ? staging.journal(Stage::kDone, *seal) : std::unexpected(seal.error());
+  if (!journal) return;
+  look_how_far(root, *journal, result);
+  staging.end(*seal);
 }
 
 Result<Recovered> recover_locked(int root, const Staging& staging, const Progress& progress) {
@@ -118,24 +123,31 @@ Result<Recovered> recover_locked(int root, const Staging& staging, const Progres
   CLOCHE_TRY_ASSIGN(const Stage stage, staging.stage());
   CLOCHE_TRY_ASSIGN(const Entries left, entries_of(staging.folder(), "."));
   if (left == Entries::kNone) return Recovered{};
-  Recovered result{Recovery::kDiscarded, {}};
+  Recovered result;
+  result.outcome = Recovery::kDiscarded;
   if (stage == Stage::kDone) {
-    forget_done(staging);
+    forget_done(root, staging, result);
   } else if (stage == Stage::kCommitted) {
     CLOCHE_TRY_ASSIGN(const Seal seal, staging.seal());
     CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage, seal));
+    look_how_far(root, journal, result);
     CLOCHE_TRY_ASSIGN(const Outcome outcome, carry(root, staging, journal, progress));
     result.outcome = outcome.done ? Recovery::kFinished : Recovery::kRolledBack;
     if (!outcome.done) result.reason = outcome.why.text() + outcome.kept;
+    result.partly = !outcome.kept.empty();
     staging.end(seal);
   } else if (stage == Stage::kUndoing) {
     CLOCHE_TRY_ASSIGN(const Seal seal, staging.seal());
     CLOCHE_TRY_ASSIGN(const Journal journal, staging.journal(stage, seal));
+    look_how_far(root, journal, result);
     CarryOut work(root, staging, journal, progress);
     if (auto undone = undo(work, staging); !undone) {
       return std::unexpected(not_undone(std::string(kInterrupted), undone.error(), work));
     }
-    result = {Recovery::kRolledBack, std::string(kInterrupted) + kept_text(work)};
+    const std::string kept = kept_text(work);
+    result.outcome = Recovery::kRolledBack;
+    result.reason = std::string(kInterrupted) + kept;
+    result.partly = !kept.empty();
     staging.end(seal);
   }
   CLOCHE_TRY(staging.clear(progress));

@@ -68,8 +68,16 @@ enum class Recovery {
 
 struct Recovered {
   Recovery outcome = Recovery::kNothing;
-  std::string reason;  // why it was rolled back
+  std::string reason;   // why it was rolled back, and what of it others kept from being undone
+  bool partly = false;  // rolled back, but for what the reason names
+  // Of the application that was interrupted, as far as its journal tells; nothing was decided where there was none.
+  bool ended = false;  // it had been carried out or undone, and only the tidying up was left
+  std::size_t changes = 0;
+  std::size_t done = 0;            // in place when it was interrupted
+  std::vector<std::string> paths;  // the first of them
 };
+// For people, in one sentence: how far it had come, and what the tree is now. Empty where nothing was left.
+std::string to_text(const Recovered& recovered);
 
 struct Applied {
   bool applied = false;             // false: there are conflicts, and nothing was changed

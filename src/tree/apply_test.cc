@@ -75,6 +75,31 @@ TEST(Apply, KindsChangeIntoEachOther) {
   EXPECT_TRUE(tree.victim_picture().empty());
 }
 
+TEST(Apply, X6_WhatBecomesADirectoryHoldsDirectories) {
+  const TempTree tree;
+  tree.file("file", "x");
+  tree.link("link", tree.victim());
+  tree.link("dangling", "nowhere");
+  const auto changes = proposal(replace_now(tree, add_folder("file")), add_folder("file/a"), add("file/a/b/below", "1"),
+                                replace_now(tree, add_folder("link")), add_folder("link/a"), add("link/a/b/below", "2"),
+                                add_link("link/a/points", "b"), replace_now(tree, add_folder("dangling")),
+                                add_folder("dangling/a"), add_folder("dangling/a/b"));
+  expect_applied(try_apply(tree.fd(), changes));
+  expect_picture(tree, {{"file", "directory 493"},
+                        {"file/a", "directory 493"},
+                        {"file/a/b", "directory 493"},
+                        {"file/a/b/below", "file 420 1"},
+                        {"link", "directory 493"},
+                        {"link/a", "directory 493"},
+                        {"link/a/b", "directory 493"},
+                        {"link/a/b/below", "file 420 2"},
+                        {"link/a/points", "link b"},
+                        {"dangling", "directory 493"},
+                        {"dangling/a", "directory 493"},
+                        {"dangling/a/b", "directory 493"}});
+  EXPECT_TRUE(tree.victim_picture().empty());
+}
+
 TEST(Apply, ContentComesFromADescriptorToo) {
   const TempTree tree;
   const std::string bytes(300'000, 'z');

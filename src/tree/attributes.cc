@@ -7,14 +7,13 @@
 #include <climits>
 #include <string_view>
 
+#include "sys/access_list.h"
 #include "tree/path_rules.h"
 
 namespace cloche::tree {
 namespace {
 
-constexpr std::string_view kAccessList = "system.posix_acl_access";
-
-bool is_kept(std::string_view name) { return name == kAccessList || name.starts_with("user."); }
+bool is_kept(std::string_view name) { return name == sys::kAccessList || name.starts_with("user."); }
 
 }  // namespace
 

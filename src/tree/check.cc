@@ -11,6 +11,7 @@
 
 #include "sys/sha256.h"
 #include "tree/inspect.h"
+#include "tree/moves.h"
 #include "tree/path_rules.h"
 #include "tree/path_walk.h"
 #include "tree/protected_changes.h"
@@ -209,8 +210,8 @@ class Checker {
     if (const auto known = above_.find(path); known != above_.end()) return known->second;
     auto opened = open_beneath(root_, path, O_PATH, Mounts::kRefuse);
     if (!opened) {
-      const int error = opened.error().errno_value;
-      if (error != ENOENT && error != ENOTDIR) return std::unexpected(std::move(opened).error());
+      // Behind a file or a link there is no directory of the tree, whatever the link leads to.
+      if (!not_there(opened.error())) return std::unexpected(std::move(opened).error());
       return above_[path] = std::nullopt;
     }
     struct stat st{};

@@ -31,6 +31,7 @@ void build(const TempTree& tree) {
   tree.folder("becomes_file");
   tree.file("becomes_file/inside", "2");
   tree.file("becomes_folder", "3");
+  tree.link("link_becomes_folder", "stays");
   tree.folder("stays", 0755);
   tree.file("stays/kept", "4");
   tree.folder("opens", 0755);
@@ -45,9 +46,11 @@ std::vector<Change> changes_for(const TempTree& tree) {
                   remove_now(tree, "emptied/one"), remove_now(tree, "becomes_file/inside"),
                   replace_now(tree, add("becomes_file", "file")), replace_now(tree, add_folder("becomes_folder", 0000)),
                   add("becomes_folder/inside", "new"), add_folder("becomes_folder/deep", 0500),
-                  add("becomes_folder/deep/x", "new"), replace_now(tree, add_folder("stays", 0500)),
-                  add("stays/new", "new"), replace_now(tree, add_folder("opens", 0755)), remove_now(tree, "opens/gone"),
-                  add("above/new", "new"), add("zlast", "new"));
+                  add("becomes_folder/deep/x", "new"), replace_now(tree, add_folder("link_becomes_folder", 0555)),
+                  add_folder("link_becomes_folder/deep", 0500), add("link_becomes_folder/deep/x", "new"),
+                  replace_now(tree, add_folder("stays", 0500)), add("stays/new", "new"),
+                  replace_now(tree, add_folder("opens", 0755)), remove_now(tree, "opens/gone"), add("above/new", "new"),
+                  add("zlast", "new"));
 }
 
 // Runs `work` in a child that ends at step `stop_at`, as if by kill -9. True: it came to its end before.

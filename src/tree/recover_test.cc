@@ -48,6 +48,44 @@ TEST(Crash, R4_NothingGoesIntoADirectoryThatWasExchangedSince) {
   }
 }
 
+// The sentence that people read: how far it had come, what the tree is now, and which files it is about.
+TEST(Crash, X6_TheRecoverySaysHowFarItHadComeAndWhatIsThereNow) {
+  const auto said_after = [](const char* last, bool occupied) {
+    const TempTree tree(quick_place());
+    tree.file("a", "old");
+    tree.file("gone", "old");
+    tree.folder("mode", 0755);
+    const auto changes = proposal(replace_now(tree, add("a", "new")), add("b", "new"), remove_now(tree, "gone"),
+                                  replace_now(tree, add_folder("mode", 0700)), add("y", "new"), add("z", "new"));
+    ends_at(last, [&](const Options& options) { (void)try_apply(tree.fd(), changes, options); });
+    if (occupied) tree.file("z", "mine");
+    const auto recovered = try_recover(tree.fd());
+    EXPECT_TRUE(recovered) << recovered.error().text();
+    return recovered ? to_text(*recovered) : std::string();
+  };
+  const std::string names = " (a, b, gone, mode, y and 1 more)";
+  EXPECT_EQ(said_after("commit", false),
+            "an application that was interrupted before it was decided was tidied up: nothing of it was written, and "
+            "the old state stays");
+  EXPECT_EQ(said_after("put y", false),
+            "an application that was interrupted with 3 of 6 changes in place has been finished: everything is in the "
+            "new state" +
+                names);
+  const std::string undone = said_after("put z", true);
+  EXPECT_TRUE(
+      undone.starts_with("an application that was interrupted with 4 of 6 changes in place has been undone: "
+                         "everything is in the old state" +
+                         names + ", because apply z: could not be moved"))
+      << undone;
+  EXPECT_EQ(said_after("end", false), "an application of 6 changes" + names +
+                                          " that was interrupted when all of it was written was tidied up: the new "
+                                          "state stays");
+  EXPECT_EQ(said_after("clean journal.done", false),
+            "what was left of an application that had come to its end was tidied up");
+  const TempTree untouched(quick_place());
+  EXPECT_EQ(to_text(*try_recover(untouched.fd())), "");
+}
+
 TEST(Crash, X6_WhatAKilledUndoKeptAsideIsNamed) {
   const TempTree tree(quick_place());
   tree.folder("d");

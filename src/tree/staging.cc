@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <vector>
@@ -184,7 +185,9 @@ Status Staging::advance(Stage from, Stage to) const {
 }
 
 Status Staging::clear(const Progress& progress) const {
-  CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(folder()));
+  CLOCHE_TRY_ASSIGN(std::vector<std::string> names, names_in(folder()));
+  // The journal last: without it, what is left would look as if nothing had been decided.
+  std::ranges::stable_partition(names, [](const std::string& name) { return !name.starts_with("journal"); });
   for (const std::string& name : names) {
     if (progress) progress("clean " + name);
     CLOCHE_TRY(remove(folder(), name));

@@ -64,7 +64,7 @@ class Staging {
   Result<Journal> journal(Stage stage, const Seal& seal) const;
   Status advance(Stage from, Stage to) const;
 
-  // Everything in it goes, in any order: it is called where no journal is in force.
+  // Everything in it goes, the journal last: it is called where none is in force.
   Status clear(const Progress& progress) const;
   // And then the directory itself.
   Status discard(const Progress& progress) const;

@@ -97,6 +97,55 @@ class Signals(WorkspaceCase):
         self.assertEqual(set(codes), {0, 130})
 
 
+class Elsewhere(WorkspaceCase):
+    """After the run the host puts another directory where one was, with the same names and bytes."""
+    SCRIPT = "echo more >> folder/inner; echo new > folder/new; echo new > new"
+
+    def exchange(self, path):
+        os.rename(path, path + "-moved")
+        shutil.copytree(path + "-moved", path, symlinks=True)
+
+    def conflicts_of(self, mode, exchanged):
+        done = self.work(mode, "--", "sh", "-c", self.SCRIPT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.exchange(exchanged)
+        before = picture(self.tree)
+        shown = self.cloche("diff", "last").stdout
+        done = self.cloche("apply", "last")
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+        self.assertEqual(picture(self.tree), before)
+        return shown, done.stderr
+
+    def test_X6_nothing_is_written_into_another_directory_of_that_path(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                shutil.rmtree(self.tree)
+                self.make_tree()
+                shown, told = self.conflicts_of(mode, self.tree + "/folder")
+                for name in (b"folder/inner", b"folder/new"):
+                    self.assertIn(b"conflict: " + name + b": another directory is where folder was", told)
+                self.assertNotIn(b"conflict: new", told)
+                self.assertEqual(shown.count(b"conflict: another directory is where folder was"), 2)
+                # What lies beside it can be had, and a word of its own is enough for the rest.
+                self.assertEqual(self.cloche("apply", "last", "new").returncode, 0)
+                self.assertEqual(self.cloche("apply", "last", "--three-way").returncode, 1)
+                self.assertEqual(self.cloche("apply", "last", "--force").returncode, 0)
+                self.assertTrue(os.path.exists(self.tree + "/folder/new"))
+
+    def test_X6_nor_into_one_in_place_of_the_workspace(self):
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                shutil.rmtree(self.tree)
+                shutil.rmtree(self.tree + "-moved", ignore_errors=True)
+                self.make_tree()
+                _, told = self.conflicts_of(mode, self.tree)
+                self.assertEqual(told.count(b": another directory is where the workspace was"), 3, told)
+                # Back at its place it is the same again.
+                shutil.rmtree(self.tree)
+                os.rename(self.tree + "-moved", self.tree)
+                self.assertEqual(self.cloche("apply", "last").returncode, 0)
+
+
 class RoundTrip(WorkspaceCase):
     def test_X6_what_is_applied_is_what_the_guest_had(self):
         for mode in MODES:
@@ -112,6 +161,27 @@ class RoundTrip(WorkspaceCase):
                 self.assertTrue(os.stat(self.tree + "/tool").st_mode & stat.S_IXUSR)
                 self.assertFalse(os.path.lexists(self.tree + "/pipe"))
                 self.assertFalse(os.path.lexists(self.tree + "/.cloche-apply"))
+
+    def test_X6_whole_trees_change_their_kind(self):
+        """A link or a file becomes a directory with directories in it, and such a directory a file or a link."""
+        script = ("rm link was-file; mkdir -p link/a/b was-file/a/b; echo 1 > link/a/b/c; echo 2 > was-file/a/b/c; "
+                  "rm -r kinds; ln -s text kinds; rm -r kinds-too; echo 3 > kinds-too")
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                shutil.rmtree(self.tree)
+                self.make_tree()
+                for name in ("kinds", "kinds-too"):
+                    os.makedirs(f"{self.tree}/{name}/a/b")
+                    self.path(f"tree/{name}/a/b/c", "deep\n")
+                done = self.work(mode, "--", "sh", "-c", script)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.cloche("apply", "last")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for name, text in (("link/a/b/c", "1\n"), ("was-file/a/b/c", "2\n"), ("kinds-too", "3\n")):
+                    with open(f"{self.tree}/{name}", encoding="utf-8") as file:
+                        self.assertEqual(file.read(), text)
+                self.assertFalse(os.path.islink(self.tree + "/link"))
+                self.assertEqual(os.readlink(self.tree + "/kinds"), "text")
 
     def test_X6_discarded_is_gone(self):
         before = snapshot(self.tree)

@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import struct
 import subprocess
 
 from cell import CLOCHE, LIMITS, TIMEOUT
@@ -80,18 +81,8 @@ class Shown(WorkspaceCase):
             self.assertEqual(file.read(), "new\n")
 
 
-class OtherGroups(WorkspaceCase):
+class AsUsers(WorkspaceCase):
     GROUP = 50
-    SCRIPT = "echo more >> text && echo new > folder/new && chmod 700 folder && cat text && mv folder moved"
-
-    def own(self, uid):
-        """The tree is this user's, but for the group of a file and of a directory that gives it on."""
-        for folder, folders, files in os.walk(self.tree):
-            for name in (".", *folders, *files):
-                os.lchown(os.path.join(folder, name), uid, uid)
-        os.chown(self.tree + "/text", uid, self.GROUP)
-        os.chown(self.tree + "/folder", uid, self.GROUP)
-        os.chmod(self.tree + "/folder", 0o2775)
 
     def as_user(self, uid, *words):
         """cloche and its report, as a user who is in that group."""
@@ -112,6 +103,22 @@ class OtherGroups(WorkspaceCase):
         done = self.as_user(uid, "run", "--report", path, *words)
         with open(path, encoding="utf-8") as file:
             return done, json.load(file)
+
+    def give_tree_to(self, uid):
+        for folder, folders, files in os.walk(self.tree):
+            for name in (".", *folders, *files):
+                os.lchown(os.path.join(folder, name), uid, uid)
+
+
+class OtherGroups(AsUsers):
+    SCRIPT = "echo more >> text && echo new > folder/new && chmod 700 folder && cat text && mv folder moved"
+
+    def own(self, uid):
+        """The tree is this user's, but for the group of a file and of a directory that gives it on."""
+        self.give_tree_to(uid)
+        os.chown(self.tree + "/text", uid, self.GROUP)
+        os.chown(self.tree + "/folder", uid, self.GROUP)
+        os.chmod(self.tree + "/folder", 0o2775)
 
     def test_X6_own_files_of_another_group_can_be_changed(self):
         if os.geteuid() != 0:
@@ -191,3 +198,74 @@ class OtherGroups(WorkspaceCase):
                 done, report = self.report_as(uid, "--", "sh", "-c", script)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual([d for d in report["denials"] if "workspace" in d["allow"]], [])
+
+
+def give_access(path, user, what="access"):
+    """A list by which this user may write, too."""
+    nobody = 0xffffffff
+    entries = ((1, 6, nobody), (2, 6, user), (4, 4, nobody), (16, 6, nobody), (32, 4, nobody))
+    packed = b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    os.setxattr(path, "system.posix_acl_" + what, struct.pack("<I", 2) + packed)
+
+
+class AccessLists(AsUsers):
+    SOMEBODY = 4321
+
+    def runs(self):
+        """As root: root's and an ordinary user's; else this user's own."""
+        if os.geteuid() != 0:
+            yield os.geteuid(), lambda *words: self.run_report("--workspace", self.tree, *words)
+            return
+        for uid in (0, 61234):
+            self.give_tree_to(uid)
+            yield uid, lambda *words, uid=uid: self.report_as(uid, *words)
+
+    def test_X6_files_with_a_list_that_names_others_can_be_changed(self):
+        script = "echo more >> text && echo new > folder/new && rm gone && echo new > gone && cat text"
+        for uid, report_of in self.runs():
+            with self.subTest(uid=uid):
+                try:
+                    give_access(self.tree + "/text", self.SOMEBODY)
+                    give_access(self.tree + "/folder", self.SOMEBODY, "default")
+                except OSError:
+                    self.skipTest("fact missing: no access lists on this file system")
+                done, report = report_of("--", "sh", "-c", script)
+                self.assertEqual((done.returncode, report["workspaces"][0]["mode"]), (0, "copy"), done.stderr)
+                why = next(line for line in report["receipt"] if line["guarantee"] == "workspace")["mechanism"]
+                self.assertRegex(why, "(text|folder) has an access list that names user 4321, and a cell knows one")
+
+    def test_X6_what_lies_deeper_with_such_a_list_is_told_with_the_line_that_helps(self):
+        os.makedirs(self.tree + "/a/shared")
+        self.path("tree/a/file", "deep\n")
+        self.path("tree/a/own", "deep\n")
+        script = "echo x >> a/file; echo x > a/shared/new; echo x >> a/own; exit 3"
+        for uid, report_of in self.runs():
+            with self.subTest(uid=uid):
+                try:
+                    give_access(self.tree + "/a/file", self.SOMEBODY)
+                    give_access(self.tree + "/a/shared", self.SOMEBODY, "default")
+                    give_access(self.tree + "/a/own", uid)
+                except OSError:
+                    self.skipTest("fact missing: no access lists on this file system")
+                done, report = report_of("--", "sh", "-c", script)
+                self.assertEqual((done.returncode, report["workspaces"][0]["mode"]), (3, "overlay"), done.stderr)
+                told = {d["detail"] for d in report["denials"] if d["allow"] == 'workspace.mode = "copy"'}
+                self.assertEqual(told, {f"{self.tree}/a/{name}" for name in ("file", "shared/new")})
+                self.assertEqual(report["workspaces"][0]["modified"], 1)
+
+
+class Attributes(WorkspaceCase):
+    def test_X6_what_the_hosts_files_have_is_not_said_to_be_dropped(self):
+        try:
+            os.setxattr(self.tree + "/text", "user.note", b"the host's")
+            give_access(self.tree + "/tool", os.geteuid())
+        except OSError:
+            self.skipTest("fact missing: no such attributes on this file system")
+        for mode in MODES:
+            with self.subTest(mode=mode):
+                done = self.work(mode, "--", "sh", "-c", "echo more >> text; echo more >> tool; chmod 600 tool")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.cloche("diff", "last", "--stat")
+                self.assertNotIn(b"attributes", done.stdout)
+                self.assertIn(b"text", self.cloche("diff", "last").stdout)
+                self.assertNotIn(b"dropped", self.cloche("diff", "last").stdout)
