@@ -12,6 +12,13 @@ bool may_be_text(unsigned char byte) {
          kBlanks.find(static_cast<char>(byte)) != std::string_view::npos;
 }
 
+// The first bytes of PostgreSQL's question, or less: of SSLRequest and GSSENCRequest, which differ in their last byte.
+bool may_ask_tls(std::string_view first) {
+  constexpr std::string_view kBegin{"\0\0\0\x08\x04\xd2\x16", kTlsQuestion - 1};
+  if (!first.starts_with(kBegin.substr(0, first.size()))) return false;
+  return first.size() < kTlsQuestion || first[kBegin.size()] == 0x2f || first[kBegin.size()] == 0x30;
+}
+
 }  // namespace
 
 Speech classify_speech(std::string_view first, bool server_spoke) {
@@ -22,6 +29,9 @@ Speech classify_speech(std::string_view first, bool server_spoke) {
   constexpr unsigned char kFirstRecord = 0x14;
   constexpr unsigned char kLastRecord = 0x1a;
   if (byte >= kFirstRecord && byte <= kLastRecord) return Speech::kTls;
+  if (may_ask_tls(first.substr(0, kTlsQuestion))) {
+    return first.size() < kTlsQuestion ? Speech::kMore : Speech::kAsksTls;
+  }
   if (server_spoke) return Speech::kOpaque;
   // Two bytes of length, the first with its high bit set, then the message's kind: 1.
   if (byte >= 0x80) {

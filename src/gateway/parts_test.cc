@@ -49,8 +49,21 @@ TEST(Classify, AGreetingOfSsl2IsFound) {
   EXPECT_EQ(classify_speech("\x80\x2e\x01\x03\x01", false), Speech::kOldHello);
   EXPECT_EQ(classify_speech("\x80\x2e\x02", false), Speech::kOpaque);
   EXPECT_EQ(classify_speech("\0\0\0"sv, false), Speech::kMore);
-  EXPECT_EQ(classify_speech("\0\0\0\x08"sv, false), Speech::kOpaque);
+  EXPECT_EQ(classify_speech("\0\0\0\x07"sv, false), Speech::kOpaque);
   EXPECT_EQ(classify_speech("\0\0\0\x4e\0\x03\0\0"sv, false), Speech::kOpaque);  // PostgreSQL
+}
+
+TEST(Classify, PostgresAsksForTlsFirst) {
+  for (const bool server_spoke : {false, true}) {
+    for (const std::string_view question : {"\0\0\0\x08\x04\xd2\x16\x2f"sv, "\0\0\0\x08\x04\xd2\x16\x30"sv}) {
+      for (std::size_t size = 1; size < question.size(); ++size) {
+        EXPECT_EQ(classify_speech(question.substr(0, size), server_spoke), Speech::kMore) << size;
+      }
+      EXPECT_EQ(classify_speech(question, server_spoke), Speech::kAsksTls);
+      EXPECT_EQ(classify_speech(std::string(question) + "\x16\x03", server_spoke), Speech::kAsksTls);
+    }
+    EXPECT_EQ(classify_speech("\0\0\0\x08\x04\xd2\x16\x2e"sv, server_spoke), Speech::kOpaque);  // CancelRequest
+  }
 }
 
 TEST(Classify, WhatALenientReaderSkipsHidesNoRequest) {

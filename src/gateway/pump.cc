@@ -204,18 +204,22 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, E
   co_await cut_both(shared, from, to);
 }
 
+Task<void> hear_out(Shared& shared, Flow& flow, Stream& client, Stream& server) {
+  Ends ends{.left = 1, .cut = true};
+  co_await Both(outlast(shared, flow, client, server), pump(shared, flow, server, client, Way::kIn, ends));
+}
+
 Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
-  Ends ends;
   if (!early.empty()) {
     const bool go_on = co_await account(shared, flow, Way::kOut, early.size());
     if (!go_on) co_return;
     const int error = co_await server.write_all(early);
     if (error != 0) {
-      ends = {.left = 1, .cut = true};
-      co_await Both(outlast(shared, flow, client, server), pump(shared, flow, server, client, Way::kIn, ends));
+      co_await hear_out(shared, flow, client, server);
       co_return;
     }
   }
+  Ends ends;
   co_await Both(pump(shared, flow, client, server, Way::kOut, ends),
                 pump(shared, flow, server, client, Way::kIn, ends));
 }

@@ -39,6 +39,9 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, E
 // Both ways, until both are over; `early` goes to the server first.
 Task<void> relay(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early = {});
 
+// The server takes no more, but may have said something before: that is passed on, and then both end.
+Task<void> hear_out(Shared& shared, Flow& flow, Stream& client, Stream& server);
+
 // `from` has more for a side that takes no more: it is read and forgotten, so that nobody waits, as long as the other
 // way gets on; then both end.
 Task<void> outlast(Shared& shared, Flow& flow, Stream& from, Stream& to);

@@ -1,7 +1,5 @@
 #include "gateway/scrub_response.h"
 
-#include <string.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -23,37 +21,40 @@ bool is_identity(std::string_view text) {
 
 }  // namespace
 
-ScrubStream::~ScrubStream() { wipe(held_); }
+ScrubStream::~ScrubStream() {
+  wipe(raw_);
+  wipe(out_);
+}
 
 // The search goes over the bytes as they came; replacing is done behind its back. So a value that begins inside of
 // another, or goes on after it, is found all the same: each byte that belongs to any of them is overwritten.
 std::string ScrubStream::feed(std::string_view bytes) {
-  const SecretMatcher& matcher = vault_->values();
-  std::string out = std::exchange(held_, {});
-  const std::size_t before = out.size();
-  out += bytes;
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
-    if (state_ == SecretMatcher::kStart) at += matcher.skip(bytes.substr(at));
-    if (at == bytes.size()) break;
-    state_ = matcher.next(state_, bytes[at]);
-    if (const auto found = matcher.found(state_); found.length != 0) {
-      const std::size_t end = before + at + 1;
-      const std::size_t here = std::min(found.length, end);  // the rest was let go
-      out.replace(end - here, here, vault_->instead_of(found.tag).substr(found.length - here));
-    }
+  std::size_t at = raw_.size();
+  raw_ += bytes;
+  out_ += bytes;
+  while (at < raw_.size()) {
+    at = search_.step(raw_, at);
+    for (const std::uint32_t found : search_.found()) overwrite(texts_->form(found), raw_, at, out_);
   }
-  std::size_t kept = matcher.longest() == 0 ? 0 : std::min(out.size(), matcher.longest() - 1);
-  // No value has a control character in it, so none begins before the last one: lines and events need not wait.
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
-  const auto last = std::find_if(out.rbegin(), out.rbegin() + static_cast<std::ptrdiff_t>(kept), is_control);
-  kept = static_cast<std::size_t>(last - out.rbegin());
-  held_.assign(out, out.size() - kept, kept);
-  if (kept > 0) explicit_bzero(out.data() + out.size() - kept, kept);
-  out.resize(out.size() - kept);
+  return release(texts_->to_hold(std::string_view(raw_).substr(raw_.size() - out_.size())));
+}
+
+// Texts that are made anew, since one that is shortened keeps what it had.
+std::string ScrubStream::release(std::size_t kept) {
+  std::string out(out_, 0, out_.size() - kept);
+  std::string held(out_, out_.size() - kept);
+  const std::size_t context = std::min(raw_.size(), kept + kLongestSpelling);
+  std::string raw(raw_, raw_.size() - context);
+  wipe(out_);
+  wipe(raw_);
+  out_ = std::move(held);
+  raw_ = std::move(raw);
+  wipe(held);
+  wipe(raw);
   return out;
 }
 
-std::string ScrubStream::let_go() { return std::exchange(held_, {}); }
+std::string ScrubStream::let_go() { return release(0); }
 
 void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head) {
   if (vault.empty()) return;

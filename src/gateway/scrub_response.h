@@ -1,9 +1,9 @@
 // Takes secrets out of answers: a server that repeats a value would hand it to the guest. Each is replaced by its
 // placeholder, which has the same length, so that lengths that were announced stay true.
 //
-// It finds a value as it is, in JSON, percent-encoded and, for Basic credentials, inside of base64. A server that turns
-// a value into something else (compresses, encrypts, spells it backwards) defeats it; secrets are for hosts that are
-// trusted with them.
+// It finds a value as it is and in base64, each character spelled in any of the usual ways (spelling.h). A server that
+// turns a value into something else (compresses, encrypts, spells it backwards) defeats it; secrets are for hosts that
+// are trusted with them.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@ namespace cloche::gateway {
 // One body, or one opaque stream. Also secrets that are not granted any more are taken out.
 class ScrubStream {
  public:
-  explicit ScrubStream(const SecretVault& vault) : vault_(&vault) {}
+  explicit ScrubStream(const SecretVault& vault) : texts_(&vault.values()), search_(vault.values()) {}
   ScrubStream(ScrubStream&&) noexcept = default;
   ScrubStream& operator=(ScrubStream&&) = delete;
   ~ScrubStream();
 
-  // What can be passed on. The last bytes are held back, always as many, whatever they are: if that depended on the
+  // What can be passed on. The last bytes are held back, however much they are like a value: if that depended on the
   // values, a guest that makes a server say something could ask for them byte by byte.
   std::string feed(std::string_view bytes);
-  bool holds() const { return !held_.empty(); }
+  bool holds() const { return !out_.empty(); }
   // What is held, though more may come. The search goes on: of a value that is cut just there only the first piece gets
   // through. That is too much still, so this is for web sockets alone, whose two sides wait for each other; a body's
   // end comes with its end.
@@ -34,9 +34,12 @@ class ScrubStream {
   std::string finish() { return let_go(); }  // the rest, at the end
 
  private:
-  const SecretVault* vault_;
-  SecretMatcher::State state_ = SecretMatcher::kStart;
-  std::string held_;
+  std::string release(std::size_t kept);
+
+  const SpelledTexts* texts_;
+  SpelledSearch search_;
+  std::string raw_;  // as it came: what is held, and before it as much as a spelling may take
+  std::string out_;  // the same with everything overwritten, to be passed on
 };
 
 void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head);

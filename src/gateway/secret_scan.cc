@@ -17,7 +17,7 @@ std::string SecretScan::feed(std::string_view bytes) {
     state_ = matcher.next(state_, bytes[at]);
     ++at;
     if (const auto found = matcher.found(state_); found.length != 0) {
-      reason_ = stop_sentence(vault_->entries()[found.tag], "in the body");
+      reason_ = stop_sentence(vault_->entries()[found.tag], where_);
       // What came before it is clean, but a body without its end is worth nothing.
       held_.clear();
       return {};

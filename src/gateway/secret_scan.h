@@ -10,7 +10,9 @@ namespace cloche::gateway {
 
 class SecretScan {
  public:
-  explicit SecretScan(const SecretVault& vault) : vault_(&vault) {}
+  // `where` is for the sentence that says what was found.
+  explicit SecretScan(const SecretVault& vault) : SecretScan(vault, "in the body") {}
+  SecretScan(const SecretVault& vault, std::string_view where) : vault_(&vault), where_(where) {}
 
   // What is known to be clean, to be passed on. Bytes that may be the beginning of a placeholder are held back until
   // more is known: less than one placeholder. Nothing once stopped.
@@ -26,6 +28,7 @@ class SecretScan {
 
  private:
   const SecretVault* vault_;
+  std::string_view where_;
   SecretMatcher::State state_ = SecretMatcher::kStart;
   std::string held_;
   std::string reason_;

@@ -127,11 +127,27 @@ class Forms {
   std::vector<SecretForm> list_;
 };
 
+void add_plain(Forms& forms, std::string_view text, std::string_view other) {
+  forms.add(std::string(text), std::string(other));
+  for (std::size_t shift = 0; shift < 3; ++shift) {
+    forms.add(base64_form(text, shift), base64_form(other, shift));
+    forms.add(url_alphabet(base64_form(text, shift)), url_alphabet(base64_form(other, shift)));
+    forms.add(base64_end(text, shift), base64_end(other, shift));
+    forms.add(url_alphabet(base64_end(text, shift)), url_alphabet(base64_end(other, shift)));
+  }
+}
+
 }  // namespace
+
+std::vector<SecretForm> plain_forms_of(std::string_view text, std::string_view other) {
+  Forms forms;
+  add_plain(forms, text, other);
+  return forms.take();
+}
 
 std::vector<SecretForm> forms_of(std::string_view text, std::string_view other) {
   Forms forms;
-  forms.add(std::string(text), std::string(other));
+  add_plain(forms, text, other);
   for (const std::string_view escaped : {"\"\\", "\"\\/"}) {
     forms.add(json_form(text, escaped), json_form(other, escaped));
   }
@@ -147,12 +163,6 @@ std::vector<SecretForm> forms_of(std::string_view text, std::string_view other) 
   }
   for (const std::string_view numbered : {"", "+=", "+=/"}) {
     forms.add(markup_form(text, numbered), markup_form(other, numbered));
-  }
-  for (std::size_t shift = 0; shift < 3; ++shift) {
-    forms.add(base64_form(text, shift), base64_form(other, shift));
-    forms.add(url_alphabet(base64_form(text, shift)), url_alphabet(base64_form(other, shift)));
-    forms.add(base64_end(text, shift), base64_end(other, shift));
-    forms.add(url_alphabet(base64_end(text, shift)), url_alphabet(base64_end(other, shift)));
   }
   return forms.take();
 }

@@ -38,10 +38,12 @@ struct SecretForm {
   std::string instead;  // of the same length
 };
 
-// `text` as it is and as the usual libraries write it in JSON, in a URL, in markup and in base64. In the middle of
-// base64 the first and the last digit belong to the neighbours as well and are left out, but for the one place where
-// these are known: the end of Basic credentials. Forms that are the same are given once. `instead` is made of `other`,
-// which has the same length as `text`.
+// `text` as it is and in base64. In the middle of base64 the first and the last digit belong to the neighbours as well
+// and are left out, but for the one place where these are known: the end of Basic credentials. Forms that are the same
+// are given once. `instead` is made of `other`, which has the same length as `text`.
+std::vector<SecretForm> plain_forms_of(std::string_view text, std::string_view other);
+
+// The same, and `text` as the usual libraries write it in JSON, in a URL and in markup.
 std::vector<SecretForm> forms_of(std::string_view text, std::string_view other);
 
 }  // namespace cloche::gateway

@@ -96,24 +96,21 @@ struct WipesValues {
 struct SecretVault::State {
   std::vector<Entry> entries;
   std::vector<SecretText> values;
-  std::vector<std::string> instead;
   std::optional<SecretMatcher> find_placeholder;
-  std::optional<SecretMatcher> find_value;
+  std::optional<SpelledTexts> find_value;
 
   void build_matchers();
 };
 
 void SecretVault::State::build_matchers() {
   std::vector<SecretForm> placeholder_forms, value_forms;
-  std::vector<SecretMatcher::Needle> placeholder_needles, value_needles;
+  std::vector<SecretMatcher::Needle> placeholder_needles;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     for (SecretForm& form : forms_of(entries[i].placeholder, entries[i].placeholder)) {
       placeholder_needles.push_back({{}, static_cast<std::uint32_t>(i)});
       placeholder_forms.push_back(std::move(form));
     }
-    for (SecretForm& form : forms_of(values[i].view(), entries[i].placeholder)) {
-      value_needles.push_back({{}, static_cast<std::uint32_t>(instead.size())});
-      instead.push_back(form.instead);
+    for (SecretForm& form : plain_forms_of(values[i].view(), entries[i].placeholder)) {
       value_forms.push_back(std::move(form));
     }
   }
@@ -121,9 +118,8 @@ void SecretVault::State::build_matchers() {
   for (std::size_t i = 0; i < placeholder_forms.size(); ++i) {
     placeholder_needles[i].bytes = placeholder_forms[i].bytes.view();
   }
-  for (std::size_t i = 0; i < value_forms.size(); ++i) value_needles[i].bytes = value_forms[i].bytes.view();
   find_placeholder.emplace(placeholder_needles);
-  find_value.emplace(value_needles);
+  find_value.emplace(std::move(value_forms));
 }
 
 bool SecretVault::Entry::is_for(const proto::HostName& host, std::uint16_t port) const {
@@ -154,8 +150,7 @@ Result<SecretVault> SecretVault::take(std::vector<egress::Secret>& secrets) {
 const std::vector<SecretVault::Entry>& SecretVault::entries() const { return state_->entries; }
 std::string_view SecretVault::value(std::size_t index) const { return state_->values[index].view(); }
 const SecretMatcher& SecretVault::placeholders() const { return *state_->find_placeholder; }
-const SecretMatcher& SecretVault::values() const { return *state_->find_value; }
-std::string_view SecretVault::instead_of(std::uint32_t tag) const { return state_->instead[tag]; }
+const SpelledTexts& SecretVault::values() const { return *state_->find_value; }
 
 bool SecretVault::grant(std::string_view name) { return set_granted(name, true); }
 bool SecretVault::revoke(std::string_view name) { return set_granted(name, false); }

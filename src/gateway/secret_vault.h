@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "egress/settings.h"
 #include "gateway/secret_matcher.h"
+#include "gateway/spelled_search.h"
 #include "proto/host_name.h"
 #include "proto/net_rule.h"
 
@@ -49,9 +50,8 @@ class SecretVault {
   bool grant(std::string_view name);
   bool revoke(std::string_view name);
 
-  const SecretMatcher& placeholders() const;             // every form; the tag is the index of the entry
-  const SecretMatcher& values() const;                   // every form; the tag is for instead_of()
-  std::string_view instead_of(std::uint32_t tag) const;  // of the same length
+  const SecretMatcher& placeholders() const;  // every form; the tag is the index of the entry
+  const SpelledTexts& values() const;         // in themselves and in base64
 
  private:
   struct State;

@@ -1,7 +1,6 @@
 #include "gateway/vault.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "gateway/flow.h"
@@ -74,11 +73,19 @@ std::string Vault::authority_pem() const { return ends_tls() ? state_->authority
 tls::ServerSession Vault::towards_guest(const std::string& name) { return {*state_->authority, name}; }
 tls::ClientSession Vault::towards_server(const std::string& name) const { return {name, *state_->trusted}; }
 
+SecretScan Vault::scan() const { return {state_->secrets, "in what is sent"}; }
+
+bool Vault::has_secret_for(const Target& target) const {
+  if (!target.name) return false;
+  return std::ranges::any_of(state_->secrets.entries(),
+                             [&](const auto& entry) { return entry.is_for(*target.name, target.port); });
+}
+
 std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, const Target& target, Wrapping wrapping,
                                               std::vector<std::string>& used) const {
   if (!has_secrets()) return std::nullopt;
   if (!target.name) {  // no secret belongs there
-    SecretScan scan(state_->secrets);
+    SecretScan scan = this->scan();
     (void)scan.feed(proto::render(head));
     if (scan.stopped()) return stopped(scan.reason());
     return std::nullopt;
@@ -95,10 +102,7 @@ std::optional<proto::HttpError> Vault::put_in(proto::HttpRequestHead& head, cons
     if (std::ranges::find(used, name) == used.end()) used.push_back(std::move(name));
   }
   // Elsewhere answers are not looked through, and may come as they like.
-  const auto& entries = state_->secrets.entries();
-  if (std::ranges::any_of(entries, [&](const auto& entry) { return entry.is_for(*target.name, target.port); })) {
-    ask_for_plain_bytes(head);
-  }
+  if (has_secret_for(target)) ask_for_plain_bytes(head);
   return std::nullopt;
 }
 
@@ -159,10 +163,7 @@ void SecretWatcher::begin(const Vault& vault, const Target& target) {
   if (!vault.has_secrets()) return;
   const SecretVault& secrets = vault.state_->secrets;
   state_ = std::make_unique<State>(secrets);
-  const bool knows = target.name && std::ranges::any_of(secrets.entries(), [&](const SecretVault::Entry& entry) {
-                       return entry.is_for(*target.name, target.port);
-                     });
-  if (knows) state_->scrub.emplace(secrets);
+  if (vault.has_secret_for(target)) state_->scrub.emplace(secrets);
 }
 
 bool SecretWatcher::holds() const {
@@ -195,62 +196,6 @@ std::optional<proto::HttpError> SecretWatcher::response_body(std::string& payloa
   if (part != proto::HttpPart::kMore) clean += state_->scrub->let_go();
   payload = std::move(clean);
   return std::nullopt;
-}
-
-namespace {
-
-// From the guest: nothing that holds a placeholder gets through.
-Task<void> pump_scanned(Shared& shared, Flow& flow, Stream& from, Stream& to, SecretScan scan, std::string early,
-                        Ends& ends) {
-  char part[16 * 1024];
-  for (std::string bytes = std::move(early);;) {
-    const bool go_on = co_await account(shared, flow, Way::kOut, bytes.size());
-    if (!go_on) co_return;
-    const std::string clean = scan.feed(bytes);
-    if (scan.stopped()) {
-      flow.deny(scan.reason());
-      flow.abort("");
-      co_return;
-    }
-    const int error = co_await to.write_all(clean);
-    if (error != 0) {
-      ends.cut = true;  // what it said before is passed on by the other way's pump
-      co_await outlast(shared, flow, from, to);
-      co_return;
-    }
-    const std::int64_t n = co_await from.read_some(part, sizeof part, scan.holds() ? Clock::now() + kToHold : kNever);
-    if (n == -ETIMEDOUT && scan.holds()) {
-      bytes.clear();
-      const std::string rest = scan.let_go();
-      const int broken = co_await to.write_all(rest);
-      if (broken != 0) {
-        ends.cut = true;
-        co_await outlast(shared, flow, from, to);
-        co_return;
-      }
-      continue;
-    }
-    if (n < 0 || (n == 0 && ends.cut)) {
-      co_await cut_both(shared, from, to);
-      co_return;
-    }
-    if (n == 0) {
-      const std::string rest = scan.finish();
-      co_await to.write_all(rest);
-      to.end_of_writing();
-      co_return;
-    }
-    bytes.assign(part, static_cast<std::size_t>(n));
-  }
-}
-
-}  // namespace
-
-Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early) {
-  const SecretVault& secrets = shared.vault.state_->secrets;
-  Ends ends;
-  co_await Both(pump_scanned(shared, flow, client, server, SecretScan(secrets), std::move(early), ends),
-                pump(shared, flow, server, client, Way::kIn, ends));
 }
 
 }  // namespace cloche::gateway

@@ -11,8 +11,7 @@
 #include "base/units.h"
 #include "egress/settings.h"
 #include "gateway/dialer.h"
-#include "gateway/pump.h"
-#include "gateway/task.h"
+#include "gateway/secret_scan.h"
 #include "proto/http_exchange.h"
 #include "tls/session.h"
 
@@ -37,6 +36,11 @@ class Vault {
   tls::ServerSession towards_guest(const std::string& name);
   tls::ClientSession towards_server(const std::string& name) const;
 
+  // Looks for placeholders in what goes to a place that gets no value.
+  SecretScan scan() const;
+  // Whether a secret is for this place, granted at the moment or not: what comes from there is looked through.
+  bool has_secret_for(const Target& target) const;
+
   // Puts the secrets of this place into a request. Something: it is stopped, and why.
   // Without TLS that is done for port 80 and for localhost only: anybody on the way could read the value, and nobody
   // has checked who answers.
@@ -50,7 +54,6 @@ class Vault {
 
  private:
   friend class SecretWatcher;
-  friend Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early);
   struct State;
   explicit Vault(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -74,8 +77,5 @@ class SecretWatcher : public proto::HttpWatcher {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// relay(), but no placeholder gets through. No value ever goes out by it, so none is looked for in what comes back.
-Task<void> relay_scanned(Shared& shared, Flow& flow, Stream& client, Stream& server, std::string early);
 
 }  // namespace cloche::gateway

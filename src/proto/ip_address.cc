@@ -105,6 +105,10 @@ IpAddress IpAddress::unmapped() const { return embedded_v4().value_or(*this); }
 
 IpAddress IpAddress::canonical() const { return !is_v4() && is_mapped(bytes_) ? v4_at(bytes_, 12) : *this; }
 
+bool IpAddress::is_unspecified() const {
+  return std::ranges::all_of(unmapped().bytes_, [](std::uint8_t byte) { return byte == 0; });
+}
+
 Result<IpAddress> parse_ip(std::string_view text) {
   // inet_pton is the strict one: no octal, no short forms, no zone. It ends at a NUL, which a text may have inside.
   if (text.size() > kLongestText || text.find('\0') != std::string_view::npos) return not_an_address(text);

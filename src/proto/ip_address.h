@@ -42,6 +42,9 @@ class IpAddress {
   // to be asked for by this one.
   IpAddress canonical() const;
 
+  // 0.0.0.0 and ::, also inside of an address that leads there: no host has it, and Linux takes it for its loopback.
+  bool is_unspecified() const;
+
   auto operator<=>(const IpAddress&) const = default;
 
  private:

@@ -32,12 +32,17 @@ const NetRule* find(const std::vector<NetRule>& rules, const Host& host, std::ui
   return found == rules.end() ? nullptr : &*found;
 }
 
-// A denied IPv4 range must not be reached through an IPv6 address that leads there. Nothing is allowed that way.
+// A denied IPv4 range must not be reached through an IPv6 address that leads there, nor a denied "localhost" by its
+// address. Nothing is allowed that way.
 const NetRule* find_denial(const RuleSet& rules, const IpAddress& address, std::uint16_t port) {
   if (const NetRule* rule = find(rules.deny, address, port)) return rule;
   const auto inner = address.embedded_v4();
-  return inner ? find(rules.deny, *inner, port) : nullptr;
+  if (const NetRule* rule = inner ? find(rules.deny, *inner, port) : nullptr) return rule;
+  if (classify(address) != AddressClass::kLoopback) return nullptr;
+  return find(rules.deny, parse_host_name("localhost").value(), port);
 }
+
+std::string no_host(std::string_view what) { return fmt::format("{} is the address of no host", what); }
 
 // The first port of the allowed ones that is not denied, if any: it is the first of all, or follows one that is.
 std::optional<std::uint16_t> open_port(const RuleSet& rules, const NetRule& allowing, const HostName& name) {
@@ -75,6 +80,7 @@ Decision RuleSet::decide_name(const HostName& name, std::uint16_t port) const {
 
 Decision RuleSet::decide_address(const IpAddress& address, std::uint16_t port) const {
   const IpAddress wanted = address.canonical();
+  if (wanted.is_unspecified()) return denied_for(no_host(shown(wanted, port)));
   if (const NetRule* rule = find_denial(*this, wanted, port)) return denied_by(*rule, shown(wanted, port));
   if (const NetRule* rule = find(allow, wanted, port)) return allowed_by(*rule);
   return denied_for(shown(wanted, port) + " is not in net.allow");
@@ -85,6 +91,7 @@ Decision RuleSet::decide_resolved(const HostName& name, const IpAddress& address
   if (!by_name.allowed()) return by_name;
   const IpAddress there = address.canonical();
   const std::string what = fmt::format("{}, which {} resolves to,", shown(there, port), name.text());
+  if (there.is_unspecified()) return denied_for(no_host(what));
   if (const NetRule* rule = find_denial(*this, there, port)) return denied_by(*rule, what);
   const AddressClass kind = classify(there);
   if (name.text() == "localhost") {

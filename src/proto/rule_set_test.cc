@@ -101,6 +101,31 @@ TEST(RuleSet, LocalhostIsLoopbackAndNothingElse) {
                    .allowed());
 }
 
+TEST(RuleSet, ADeniedLocalhostIsDeniedByItsAddressesToo) {
+  const RuleSet set = rules({"0.0.0.0/0:80", "[::/0]:80", "localhost:80", "a.example:80"}, {"localhost:80"});
+  for (const std::string_view text :
+       {"127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "64:ff9b::127.0.0.1", "::127.0.0.1"}) {
+    EXPECT_EQ(set.decide_address(ip(text), 80).rule, "localhost:80") << text;
+    EXPECT_FALSE(set.decide_resolved(name("a.example"), ip(text), 80).allowed()) << text;
+  }
+  EXPECT_FALSE(set.decide_resolved(name("localhost"), ip("127.0.0.1"), 80).allowed());
+  EXPECT_TRUE(set.decide_address(ip("10.0.0.1"), 80).allowed());
+  EXPECT_TRUE(rules({"127.0.0.1:80"}, {"localhost:81"}).decide_address(ip("127.0.0.1"), 80).allowed());
+}
+
+// Linux takes it for its own loopback, whatever net.deny says of that.
+TEST(RuleSet, TheAddressOfNoHostIsNeverReached) {
+  const RuleSet set = rules({"0.0.0.0/0:80", "0.0.0.0:80", "[::/0]:80", "[::]:80", "a.example:80", "localhost:80"});
+  for (const std::string_view text :
+       {"0.0.0.0", "::", "::ffff:0.0.0.0", "::ffff:0:0.0.0.0", "64:ff9b::0.0.0.0", "2002::"}) {
+    EXPECT_FALSE(set.decide_address(ip(text), 80).allowed()) << text;
+    EXPECT_THAT(set.decide_address(ip(text), 80).reason, HasSubstr("is the address of no host")) << text;
+    EXPECT_FALSE(set.decide_resolved(name("a.example"), ip(text), 80).allowed()) << text;
+    EXPECT_FALSE(set.decide_resolved(name("localhost"), ip(text), 80).allowed()) << text;
+  }
+  EXPECT_TRUE(set.decide_address(ip("0.0.0.1"), 80).allowed());
+}
+
 TEST(RuleSet, NameIsLookedUpIfSomePortIsOpen) {
   EXPECT_TRUE(rules({"a.example:443"}).decide_lookup(name("A.example.")).allowed());
   EXPECT_TRUE(rules({"*.example:443"}).decide_lookup(name("b.a.example")).allowed());

@@ -1,10 +1,12 @@
 // The first bytes of a connection and the first packet of one. Laws: more bytes never make opaque of what was text, TLS
-// or undecided text; a packet that is read says what its bytes say.
+// or undecided text; what makes a request of opaque bytes is found however they are cut; a packet that is read says
+// what its bytes say.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "gateway/classify.h"
+#include "gateway/first_words.h"
 #include "gateway/packets.h"
 
 namespace {
@@ -13,6 +15,14 @@ using namespace cloche::gateway;
 
 void check(bool holds) {
   if (!holds) __builtin_trap();
+}
+
+bool passes(std::string_view bytes, std::size_t piece) {
+  FirstWords words;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    if (!words.guest_says(bytes.substr(at, piece))) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -27,6 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     check(bytes.size() < 8 || whole != Speech::kMore);
   }
+  const bool whole = passes(bytes, bytes.size() + 1);
+  for (const std::size_t piece : {1u, 2u, 3u, 5u}) check(passes(bytes, piece) == whole);
+  check(!whole || (bytes.find("HTTP/1.") == bytes.npos && bytes.find("\nHost:") == bytes.npos));
   const auto attempt = read_attempt(bytes);
   if (attempt) check(bytes.size() >= 24 && ((bytes[0] & 0xf0) == 0x40 || (bytes[0] & 0xf0) == 0x60));
   return 0;

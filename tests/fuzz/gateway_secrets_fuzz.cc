@@ -4,7 +4,7 @@
 // after which nothing is held back, change neither what is stopped nor that no value comes whole.
 //
 // The first byte says how the rest is cut and where it goes. "\1" to "\4" in the input stand for the placeholders and
-// the values, which no fuzzer would guess.
+// the values, which no fuzzer would guess; "\5" to "\7" for the values in spellings that the next byte chooses.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -67,9 +67,45 @@ bool holds_a_placeholder(std::string_view text) {
 
 enum class Fill { kAsAsked, kAsAnswered };
 
-std::string filled(std::string_view text, Fill fill) {
+// Each character in one of the usual ways.
+std::string spelled(std::string_view text, unsigned char choice) {
+  constexpr std::string_view kDigits = "0123456789aBcDeF";
   std::string out;
   for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const std::string hex = {kDigits[code >> 4], kDigits[code & 15]};
+    choice = static_cast<unsigned char>(choice * 5 + 3);
+    switch (choice >> 5) {
+      case 0:
+        out += "%" + hex;
+        break;
+      case 1:
+        out += "\\u00" + hex;
+        break;
+      case 2:
+        out += "&#" + std::to_string(code) + ";";
+        break;
+      case 3:
+        out += "&#x0" + hex + ";";
+        break;
+      case 4:
+        out += c == '"' ? "&quot;" : c == '/' ? "\\/" : std::string(1, c);
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string filled(std::string_view text, Fill fill) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c >= 5 && c <= 7 && fill == Fill::kAsAnswered && at + 1 < text.size()) {
+      out += spelled(kValues[c - 5], static_cast<unsigned char>(text[++at]));
+      continue;
+    }
     if (c >= 1 && c <= 3) {
       out += (fill == Fill::kAsAsked ? kHolders : kValues)[c - 1];
     } else if (c == 4) {
@@ -131,6 +167,17 @@ void check_answer(const SecretVault& vault, const std::string& body, std::size_t
   }
 }
 
+// Whatever stands around it.
+void check_spellings(const SecretVault& vault, const std::string& body, std::size_t piece, unsigned char choice) {
+  for (const std::string_view value : kValues) {
+    const std::string echo = spelled(value, choice);
+    ScrubStream stream(vault);
+    const std::string out = passed(stream, body + echo + body, piece);
+    require(out.size() == 2 * body.size() + echo.size());
+    require(out.substr(body.size(), echo.size()) != echo);
+  }
+}
+
 void check_request(const SecretVault& vault, std::string_view text, std::string_view name) {
   proto::HttpRequestParser parser;
   if (parser.parse(text) != proto::HttpHeadState::kDone) return;
@@ -157,7 +204,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t piece = 1 + (data[0] & 0x1f);
   const std::string asked = filled(rest, Fill::kAsAsked);
   check_body(vault, asked, piece);
-  check_answer(vault, filled(rest, Fill::kAsAnswered), piece);
+  const std::string answered = filled(rest, Fill::kAsAnswered);
+  check_answer(vault, answered, piece);
+  check_spellings(vault, answered, piece, data[size - 1]);
   check_request(vault, asked, (data[0] & 0x80) != 0 ? "evil.example" : "api.example.org");
   return 0;
 }

@@ -6,26 +6,15 @@ import socket
 import threading
 import time
 
-from network_case import QUESTIONS, TLS_CLIENT, NetworkCase, gateways_of
+from network_case import QUESTIONS, TLS_CLIENT, WAYS_TO, NetworkCase, gateways_of
 from network_world import ECHO, RAW, RETRY
 
 ENDLESS = 8100
 MIB = 1024  # in the kernel's kB
 MOST_SENT = 64 << 20  # far more than all buffers on the way hold
 
-# Three ways to the same place.
-WAYS = f"""
-def socks(name, port):
-    s = socket.create_connection(PROXY)
-    s.sendall(b"\\5\\1\\0")
-    s.recv(2)
-    s.sendall(b"\\5\\1\\0\\3" + bytes([len(name)]) + name.encode() + struct.pack(">H", port))
-    if s.recv(100)[1:2] != b"\\0":
-        raise OSError(0, "refused")
-    return s
-ways = {{"direct": lambda: socket.create_connection(("allowed.test", {RAW})), "proxy": lambda: tunnel("allowed.test:{RAW}"),
-        "socks": lambda: socks("allowed.test", {RAW})}}
-"""
+WAYS = WAYS_TO.format(port=RAW)
+
 
 def peak_of(pid):
     """The most memory that a process has held, in kB."""

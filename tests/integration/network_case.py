@@ -66,6 +66,19 @@ def hello(name):
     tls, _, outgoing = client(name)
     return flight(tls, outgoing)
 """
+# Three ways to the same place; {port} is to be filled in.
+WAYS_TO = r"""
+def socks(name, port):
+    s = socket.create_connection(PROXY)
+    s.sendall(b"\5\1\0")
+    s.recv(2)
+    s.sendall(b"\5\1\0\3" + bytes([len(name)]) + name.encode() + struct.pack(">H", port))
+    if s.recv(100)[1:2] != b"\0":
+        raise OSError(0, "refused")
+    return s
+ways = {{"direct": lambda: socket.create_connection(("allowed.test", {port})), "proxy": lambda: tunnel("allowed.test:{port}"),
+        "socks": lambda: socks("allowed.test", {port})}}
+"""
 # Questions for a nameserver, as they stand in a datagram.
 QUESTIONS = r"""
 def question(*labels):

@@ -1,0 +1,174 @@
+#include "gateway/spelling.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+
+namespace cloche::gateway {
+namespace {
+
+struct Named {
+  std::string_view name;
+  std::uint32_t code;
+};
+
+constexpr Named kNamed[] = {
+    {"amp", '&'},    {"lt", '<'},     {"gt", '>'},       {"quot", '"'},   {"apos", '\''},  {"excl", '!'},
+    {"num", '#'},    {"dollar", '$'}, {"percnt", '%'},   {"lpar", '('},   {"rpar", ')'},   {"ast", '*'},
+    {"midast", '*'}, {"plus", '+'},   {"comma", ','},    {"period", '.'}, {"sol", '/'},    {"colon", ':'},
+    {"semi", ';'},   {"equals", '='}, {"quest", '?'},    {"commat", '@'}, {"lsqb", '['},   {"lbrack", '['},
+    {"bsol", '\\'},  {"rsqb", ']'},   {"rbrack", ']'},   {"Hat", '^'},    {"lowbar", '_'}, {"UnderBar", '_'},
+    {"grave", '`'},  {"lcub", '{'},   {"lbrace", '{'},   {"rcub", '}'},   {"rbrace", '}'}, {"verbar", '|'},
+    {"vert", '|'},   {"nbsp", 0xa0},  {"NewLine", '\n'}, {"AMP", '&'},    {"LT", '<'},     {"GT", '>'},
+    {"QUOT", '"'},
+};
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_octal(char c) { return c >= '0' && c <= '7'; }
+bool is_sign(char c) {
+  return c >= 0x20 && c < 0x7f && !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+}
+
+std::optional<std::uint32_t> number(std::string_view digits, int base) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (error != std::errc{} || end != digits.data() + digits.size() || digits.empty()) return std::nullopt;
+  return value;
+}
+
+// The end of a text, if it is `begin` and so many digits.
+std::optional<std::uint32_t> number_after(std::string_view begin, std::size_t digits, std::string_view text) {
+  const std::size_t size = begin.size() + digits;
+  if (text.size() < size) return std::nullopt;
+  const std::string_view unit = text.substr(text.size() - size);
+  return unit.starts_with(begin) ? number(unit.substr(begin.size()), 16) : std::nullopt;
+}
+
+void add_wide(Spellings& out, std::string_view text, std::string_view begin) {
+  const auto code = number_after(begin, 4, text);
+  if (!code) return;
+  const std::size_t size = begin.size() + 4;
+  out.add_code(size, *code);
+  if (*code < 0xdc00 || *code > 0xdfff) return;
+  const auto high = number_after(begin, 4, text.substr(0, text.size() - size));
+  if (!high || *high < 0xd800 || *high > 0xdbff) return;
+  out.add_code(2 * size, 0x10000 + ((*high - 0xd800) << 10) + (*code - 0xdc00));
+}
+
+void add_numbers(Spellings& out, std::string_view text) {
+  if (const auto code = number_after("%", 2, text)) out.add_code(3, *code);
+  if (const auto code = number_after("\\x", 2, text)) out.add_code(4, *code);
+  if (const auto code = number_after("\\U", 8, text)) out.add_code(10, *code);
+  add_wide(out, text, "\\u");
+  add_wide(out, text, "%u");
+  constexpr std::size_t kOctal = 4;
+  if (text.size() < kOctal) return;
+  const std::string_view unit = text.substr(text.size() - kOctal);
+  if (unit[0] != '\\' || !std::ranges::all_of(unit.substr(1), is_octal)) return;
+  if (const auto code = number(unit.substr(1), 8); code && *code < 0x100) out.add_code(kOctal, *code);
+}
+
+// \u{1f600}
+void add_braced(Spellings& out, std::string_view text) {
+  const std::size_t at = text.rfind("\\u{");
+  if (at == std::string_view::npos) return;
+  const std::string_view unit = text.substr(at);
+  if (const auto code = number(unit.substr(3, unit.size() - 4), 16)) out.add_code(unit.size(), *code);
+}
+
+void add_markup(Spellings& out, std::string_view text) {
+  const std::size_t at = text.rfind('&');
+  if (at == std::string_view::npos) return;
+  const std::string_view unit = text.substr(at);
+  const std::string_view inner = unit.substr(1, unit.size() - 2);
+  std::optional<std::uint32_t> code;
+  if (inner.starts_with("#x") || inner.starts_with("#X")) {
+    code = number(inner.substr(2), 16);
+  } else if (inner.starts_with('#')) {
+    code = number(inner.substr(1), 10);
+  } else if (const auto* named = std::ranges::find(kNamed, inner, &Named::name); named != std::end(kNamed)) {
+    code = named->code;
+  }
+  if (code) out.add_code(unit.size(), *code);
+}
+
+// Where the digits of a spelling are, and their base; a base of 0: it has none.
+struct Digits {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  int base = 0;
+};
+
+Digits digits_of(std::string_view unit) {
+  const std::size_t size = unit.size();
+  if (unit.starts_with("%u") || unit.starts_with("\\x") || unit.starts_with("\\U")) return {2, size, 16};
+  if (unit.starts_with('%')) return {1, size, 16};
+  if (unit.starts_with("\\u{")) return {3, size - 1, 16};
+  if (unit.starts_with("\\u")) return {2, size, 16};
+  if (unit.starts_with('\\') && size == 4) return {1, size, 8};
+  if (unit.starts_with("&#x") || unit.starts_with("&#X")) return {3, size - 1, 16};
+  if (unit.starts_with("&#")) return {2, size - 1, 10};
+  return {};
+}
+
+}  // namespace
+
+void Spellings::add(std::size_t length, std::string_view meant) {
+  if (count_ == list_.size() || length > kLongestSpelling || meant.size() > 4) return;
+  Spelling& one = list_[count_++];
+  one.length = static_cast<std::uint8_t>(length);
+  one.size = static_cast<std::uint8_t>(meant.size());
+  std::ranges::copy(meant, one.bytes.begin());
+}
+
+void Spellings::add_code(std::size_t length, std::uint32_t code) {
+  const auto byte = [](std::uint32_t bits) { return static_cast<char>(static_cast<unsigned char>(bits)); };
+  const auto more = [&](unsigned shift) { return byte(0x80 | (code >> shift & 0x3f)); };
+  if (code < 0x100) add(length, std::string_view(std::array{byte(code)}.data(), 1));
+  if (code >= 0x80 && code < 0x800) {
+    add(length, std::string_view(std::array{byte(0xc0 | code >> 6), more(0)}.data(), 2));
+  } else if (code >= 0x800 && code < 0x10000) {
+    add(length, std::string_view(std::array{byte(0xe0 | code >> 12), more(6), more(0)}.data(), 3));
+  } else if (code >= 0x10000 && code < 0x110000) {
+    add(length, std::string_view(std::array{byte(0xf0 | code >> 18), more(12), more(6), more(0)}.data(), 4));
+  }
+}
+
+Spellings spellings_at_end(std::string_view text) {
+  Spellings out;
+  if (text.empty()) return out;
+  if (text.size() > kLongestSpelling) text.remove_prefix(text.size() - kLongestSpelling);
+  const char last = text.back();
+  const char before = text.size() > 1 ? text[text.size() - 2] : '\0';
+  if (last == '+') out.add(1, " ");
+  if (before == '\\' && is_sign(last)) out.add(2, std::string_view(&last, 1));
+  if (before == last && (last == '\'' || last == '"')) out.add(2, std::string_view(&last, 1));
+  if (const auto code = static_cast<unsigned char>(last); code >= 0x80) {
+    out.add_code(1, code);  // a byte of Latin-1, which a value of UTF-8 was turned into
+    if (before == '\xc2' || before == '\xc3')
+      out.add_code(2, (before == '\xc3' ? 0x40u : 0u) | code);  // and the reverse
+  }
+  if (is_hex(last)) add_numbers(out, text);
+  if (last == '}') add_braced(out, text);
+  if (last == ';') add_markup(out, text);
+  return out;
+}
+
+std::string respelled(std::string_view unit, char meant) {
+  std::string out(unit);
+  if (unit.size() == 1) return {meant};
+  const Digits digits = digits_of(unit);
+  const std::string_view before = unit.substr(digits.first, digits.last - digits.first);
+  const bool is_small = std::ranges::any_of(before, [](char c) { return c >= 'a' && c <= 'f'; });
+  auto left = static_cast<unsigned>(static_cast<unsigned char>(meant));
+  for (std::size_t at = digits.last; digits.base != 0 && at > digits.first; --at) {
+    constexpr std::string_view kSmall = "0123456789abcdef";
+    constexpr std::string_view kLarge = "0123456789ABCDEF";
+    out[at - 1] = (is_small ? kSmall : kLarge)[left % static_cast<unsigned>(digits.base)];
+    left /= static_cast<unsigned>(digits.base);
+  }
+  return digits.base == 0 || left != 0 ? std::string(unit.size(), 'x') : out;
+}
+
+}  // namespace cloche::gateway

@@ -1,0 +1,48 @@
+// How one character is written where it cannot stand as it is: in a URL, in JSON and other languages with a backslash,
+// in markup, in another character set. A server may mix them as it likes, so they are told one character at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cloche::gateway {
+
+inline constexpr std::size_t kLongestSpelling = 12;  // two halves of a pair in JSON, or zeros in front of a number
+
+// A spelling other than the byte itself.
+struct Spelling {
+  std::uint8_t length = 0;  // bytes that it takes
+  std::uint8_t size = 0;    // bytes that it stands for
+  std::array<char, 4> bytes{};
+
+  std::string_view meant() const { return {bytes.data(), size}; }
+};
+
+class Spellings {
+ public:
+  const Spelling* begin() const { return list_.data(); }
+  const Spelling* end() const { return list_.data() + count_; }
+  void add(std::size_t length, std::string_view meant);
+  // A number of a character: in UTF-8 and, if it is small enough, as one byte, which a value may be made of.
+  void add_code(std::size_t length, std::uint32_t code);
+
+ private:
+  std::array<Spelling, 12> list_{};
+  std::size_t count_ = 0;
+};
+
+// Whether a spelling of more than two bytes may begin so.
+constexpr bool begins_spelling(char c) { return c == '%' || c == '\\' || c == '&'; }
+// Whether two bytes that begin so may stand for one.
+constexpr bool begins_pair(char c) { return c == '\'' || c == '"' || c == '\xc2' || c == '\xc3'; }
+
+// Everything that the end of `text` may stand for, besides itself. Looks at the last kLongestSpelling bytes.
+Spellings spellings_at_end(std::string_view text);
+
+// `meant` in the same spelling as `unit`, and as long; letters if there is no such thing.
+std::string respelled(std::string_view unit, char meant);
+
+}  // namespace cloche::gateway
