@@ -25,7 +25,7 @@ std::size_t width_of(std::string_view text) {
   while (!text.empty()) {
     const Utf8Char c = decode_utf8(text);
     columns += columns_of(c.code);
-    text.remove_prefix(c.length);
+    text.remove_prefix(std::max<std::size_t>(c.length, 1));
   }
   return columns;
 }
@@ -39,7 +39,7 @@ std::string fit_name(const std::string& name, std::size_t columns) {
   while (width > columns - kCut.size()) {
     const Utf8Char c = decode_utf8(rest);
     width -= columns_of(c.code);
-    rest.remove_prefix(c.length);
+    rest.remove_prefix(std::max<std::size_t>(c.length, 1));
   }
   return std::string(kCut) + std::string(rest) + std::string(columns - kCut.size() - width, ' ');
 }

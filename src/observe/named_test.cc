@@ -40,6 +40,31 @@ TEST(Named, X4_WhatTheCommandNames) {
   EXPECT_THAT(names({"x", "/a", "/a/", "/"}, "/a"), ElementsAre("/a"));
 }
 
+// A guest writes what it likes: whatever it is, the search for names in it ends.
+TEST(Named, X4_WhatIsNoTextEndsTheSearchToo) {
+  const std::string beginnings[] = {"\xe2\x80",         "\xe2",         "\x80", "\x80\x98", "\xc3",
+                                    "\xe2\x80\xe2\x80", "\xf0\x9f\x98", "\xff"};
+  for (const std::string& bytes : beginnings) {
+    for (const std::string& text : {bytes + "/", bytes + "/ x: No such file or directory\n", "/" + bytes, "/a" + bytes,
+                                    "a " + bytes + "/home/me/x", "/home/" + bytes + "/x"}) {
+      EXPECT_LE(named_paths({"x", text}, text).size(), 2u) << testing::PrintToString(text);
+    }
+    std::string many;
+    while (many.size() < 100'000) many += bytes + "/";
+    EXPECT_LE(named_paths({"x", many}, many).size(), kMostNamed);
+  }
+  EXPECT_THAT(names({}, "\xe2\x80/ x: No such file\ncat: /home/me/x: No such file\n"), ElementsAre("/home/me/x"));
+}
+
+TEST(Named, X4_EveryPairOfBytesAroundASlash) {
+  for (int one = 0; one < 256; ++one) {
+    for (int two = 0; two < 256; ++two) {
+      const std::string around{static_cast<char>(one), static_cast<char>(two)};
+      EXPECT_LE(named_paths({}, around + "/" + around).size(), 1u);
+    }
+  }
+}
+
 TEST(Named, X4_IsBounded) {
   std::string flood;
   for (int i = 0; i < 100'000; ++i) flood += "/n" + std::to_string(i) + " ";

@@ -29,8 +29,11 @@ std::optional<Value> bound_of(const Ceiling& ceiling, Key key) {
     if (bound.key == key) return bound.value;
   }
   switch (key) {
+    case Key::kFilesWrite:
+    case Key::kFilesExec:
     case Key::kWorkspacePath:
-      // A workspace is read, whatever becomes of the changes: a ceiling over reading holds for it, too.
+      // What may be executed or written can be read, and so can a workspace, whatever becomes of its changes: a ceiling
+      // over reading holds for all of them.
       return bound_of(ceiling, Key::kFilesRead);
     case Key::kWorkspaceKeep:
       return TextList{};

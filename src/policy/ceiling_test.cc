@@ -101,7 +101,6 @@ TEST(Ceiling, GrantsLieUnderAPrefixByComponent) {
   EXPECT_EQ(verdict(policy, "[files]\nread = [\"~\"]"), "(allowed)");
   policy.files = {};
   policy.files.write = {"/data"};
-  EXPECT_EQ(verdict(policy, "[files]\nread = []"), "(allowed)");
   EXPECT_NE(verdict(policy, "[files]\nwrite = [\"/data/x\"]"), "(allowed)");
   policy.files = {};
   policy.files.exec = {"/data"};
@@ -109,6 +108,29 @@ TEST(Ceiling, GrantsLieUnderAPrefixByComponent) {
   policy.files = {};
   policy.files.exec_writable = true;
   EXPECT_NE(verdict(policy, "[files]\nexec_writable = false"), "(allowed)");
+}
+
+TEST(Ceiling, X5_WhatCanBeReadByAnotherNameLiesUnderTheCeilingOverReading) {
+  Policy write;
+  write.files.write = {"/srv/secrets"};
+  Policy exec;
+  exec.files.exec = {"/srv/secrets"};
+  Policy workspace;
+  workspace.workspace.path = {"/srv/secrets"};
+  const std::pair<const Policy*, std::string> grants[] = {
+      {&write, "files.write"}, {&exec, "files.exec"}, {&workspace, "workspace.path"}};
+  for (const auto& [policy, key] : grants) {
+    const std::string refusal = verdict(*policy, "[files]\nread = [\"/data\"]");
+    EXPECT_NE(refusal.find(key + ": the policy asks for \"/srv/secrets\""), std::string::npos) << refusal;
+    EXPECT_NE(verdict(*policy, "[files]\nread = []"), "(allowed)") << key;
+    EXPECT_EQ(verdict(*policy, "[files]\nread = [\"/srv\"]"), "(allowed)") << key;
+    EXPECT_EQ(verdict(*policy, ""), "(allowed)") << key;
+    // A bound of its own is the operator's word.
+    const std::string section = key.substr(0, key.find('.'));
+    const std::string own = key.substr(key.find('.') + 1);
+    const std::string head = section == "files" ? "" : "[" + section + "]\n";
+    EXPECT_EQ(verdict(*policy, "[files]\nread = [\"/data\"]\n" + head + own + " = [\"/srv\"]"), "(allowed)") << key;
+  }
 }
 
 TEST(Ceiling, PassedVariablesMatchAPattern) {

@@ -338,6 +338,13 @@ attempt(read)
         _, report = self.run_report("--", "sh", "-c", f"[ -f {self.data} ]; exit 0")
         self.assertNotIn(("read", self.data), self.told(report, "read"), "a guest that succeeded")
 
+    def test_X4_errors_that_are_no_text_end_a_run(self):
+        # Beginnings of characters before a slash: whoever looks for names in them comes to an end.
+        for odd in (r"\342\200/ x: No such file or directory\n", r"\342\200/", r"\342/", r"/\342\200", r"\360\237/"):
+            with self.subTest(odd=odd):
+                done = self.cloche("run", "--", "sh", "-c", f"printf '{odd}' >&2; exit 1")
+                self.assertEqual(done.returncode, 1, done.stderr)
+
     def test_X4_why_says_what_was_not_watched(self):
         report = self.path("failed.json")
         self.cloche("run", "--report", report, "--", "sh", "-c", f"[ -f {self.data} ]")
