@@ -297,7 +297,8 @@ class Attendant {
 
   // Whether there was a run.
   bool attend_to(Caller caller) {
-    if (keeper::identity_of(path_) != program_ || keeper::identity_of(*engine_->host().init) != init_) {
+    if (keeper::identity_of(path_) != program_ || keeper::identity_of(*engine_->host().init) != init_ ||
+        !engine_->host_is_the_same()) {
       outdated_ = true;  // the keeper starts what is there now
       return false;
     }
