@@ -1,6 +1,8 @@
 #include "cli/attendant.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -8,7 +10,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,8 +31,11 @@
 #include "cli/terminal.h"
 #include "engine/resident.h"
 #include "host/probe.h"
+#include "keeper/means.h"
+#include "keeper/peer.h"
 #include "keeper/place.h"
 #include "keeper/protocol.h"
+#include "keeper/standing.h"
 #include "sys/channel.h"
 #include "sys/file.h"
 #include "wire/handover.h"
@@ -44,7 +51,7 @@ constexpr unsigned kPatienceSeconds = 2;  // with what has to be read for a run
 // A command that has connected.
 class Caller {
  public:
-  explicit Caller(Fd socket) : socket_(std::move(socket)) {}
+  Caller(Fd socket, keeper::Peer peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
 
   int descriptor() const { return socket_.get(); }
   // Its words, if it may be served. `room`: for its message.
@@ -76,6 +83,7 @@ class Caller {
 
  private:
   Fd socket_;
+  keeper::Peer peer_;
   Fd token_;
 };
 
@@ -100,12 +108,10 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
   std::memcpy(&head, room.data(), sizeof head);
   if (head.magic != wire::kHandoverMagic) return std::nullopt;
   // Who speaks must be who connected, since that is the one that is looked at; and it is looked at now that it has asked.
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
-  if (peer.pid != (*received)->sender) return std::nullopt;
-  const auto theirs = keeper::same_standing(socket_, ours);
-  if (!theirs) return std::nullopt;
+  // Without a handle on it nobody could tell whether that number is still its own.
+  if (!peer_.handle().valid() || peer_.pid() != (*received)->sender) return std::nullopt;
+  const auto theirs = keeper::same_standing(peer_, ours);
+  if (!theirs || !keeper::same_means(peer_)) return std::nullopt;
   const std::size_t first = theirs->umask.find_first_not_of(" \t");
   if (first == std::string::npos) return std::nullopt;
   std::from_chars(theirs->umask.data() + first, theirs->umask.data() + theirs->umask.size(), out.umask, 8);
@@ -127,13 +133,29 @@ Caller::Word Caller::listen() const {
   return received && (*received)->size == sizeof word ? Word::kEnd : Word::kGone;
 }
 
+// Without links that lead each process elsewhere (/proc/self/fd/3, /dev/stdin, /dev/fd/63), and nothing of /proc itself.
+// Before Linux 5.6 nobody can tell.
+Fd open_alike(const std::string& path, std::uint64_t flags) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC | flags;
+  how.resolve = RESOLVE_NO_MAGICLINKS;
+  Fd out(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+  struct statfs fs{};
+  if (!out.valid() || ::fstatfs(out.get(), &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC) return {};
+  return out;
+}
+
 // What can be read only once is for whoever does the run in the end, and so is what is something else for each process.
 bool can_be_read_again(const std::string& path) {
-  for (const char* own : {"/proc/", "/dev/fd", "/dev/std"}) {
-    if (path.starts_with(own)) return false;
-  }
+  const Fd file = open_alike(path, 0);
   struct stat st{};
-  return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+  return file.valid() && ::fstat(file.get(), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+// Where a file is to be made: what is wrong with the place is told elsewhere.
+bool is_the_same_place(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return open_alike(slash == std::string::npos ? "." : path.substr(0, slash + 1), O_DIRECTORY).valid();
 }
 
 bool is_plain(const RunArgs& args) {
@@ -144,6 +166,8 @@ bool is_plain(const RunArgs& args) {
   if (args.parsed.has("--policy")) read.push_back(args.parsed.value("--policy"));
   const char* ceiling = std::getenv("CLOCHE_CEILING");  // NOLINT(concurrency-mt-unsafe): one thread
   if (ceiling != nullptr && *ceiling != '\0') read.emplace_back(ceiling);
+  if (!args.parsed.dashes && !args.parsed.operands.empty()) read.push_back(args.parsed.operands.front());  // the script
+  if (args.parsed.has("--report") && !is_the_same_place(args.parsed.value("--report"))) return false;
   return !args.from_stdin() && std::ranges::all_of(read, can_be_read_again);
 }
 
@@ -255,7 +279,9 @@ class Attendant {
         engine_->top_up();
       }
       if (!called_) continue;
-      if (Fd caller = listener_.accept_last(); caller.valid() && attend_to(Caller(std::move(caller)))) engine_->release();
+      Fd socket = listener_.accept_last();
+      auto peer = keeper::Peer::of(socket);
+      if (peer && attend_to(Caller(std::move(socket), std::move(*peer)))) engine_->release();
       if (outdated_ || !engine_->is_of_use()) break;  // the name may be the next one's already
       CLOCHE_TRY(listen());
       order_at_ = Clock::now() + keeper::kFarewell;
@@ -271,7 +297,8 @@ class Attendant {
 
   // Whether there was a run.
   bool attend_to(Caller caller) {
-    if (keeper::identity_of(path_) != program_ || keeper::identity_of(*engine_->host().init) != init_) {
+    if (keeper::identity_of(path_) != program_ || keeper::identity_of(*engine_->host().init) != init_ ||
+        !engine_->host_is_the_same()) {
       outdated_ = true;  // the keeper starts what is there now
       return false;
     }

@@ -88,11 +88,17 @@ int status(const Parsed& parsed) {
 }
 
 int stop() {
-  auto client = keeper::Client::connect(keeper::default_directory());
-  if (!client && client.error().code == ErrorCode::kNotFound) return 0;
-  if (!client) return complain(client.error(), exit_code_of(client.error()));
-  const Status stopped = client->stop();
-  return stopped ? 0 : complain(stopped.error(), exit_code_of(stopped.error()));
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    auto client = keeper::Client::connect(keeper::default_directory());
+    if (!client && client.error().code == ErrorCode::kNotFound) return 0;
+    if (!client && attempt == kAttempts) return complain(client.error(), exit_code_of(client.error()));
+    if (!client) continue;
+    const Status stopped = client->stop();
+    if (stopped) return 0;
+    // Somebody else may have told it before: it hangs up on all who come then, and is gone.
+    if (attempt == kAttempts) return complain(stopped.error(), exit_code_of(stopped.error()));
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "wire/handover.h"
 #include "wire/raw_call.h"
+#include "wire/walls.h"
 
 namespace cloche::door {
 namespace {
@@ -92,7 +93,7 @@ bool may_be_taken(const Start& start) {
 
 // Descriptors of our own, closed where the program goes on by itself.
 struct Held {
-  int fds[5] = {-1, -1, -1, -1, -1};
+  int fds[6] = {-1, -1, -1, -1, -1, -1};
   int count = 0;
 
   long keep(long fd) {
@@ -103,6 +104,20 @@ struct Held {
     while (count > 0) raw_call(SYS_close, fds[--count]);
   }
 };
+
+// Whoever listens gets all that we have: it must be this user, no more confined than we are, and still there, since its
+// number could be another's by now. Before Linux 6.5, which cannot tell that, there is no attendant.
+bool may_be_trusted(long socket, const Start& start, Held& held) {
+  ucred peer;
+  socklen_t size = sizeof peer;
+  if (raw_call(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, pointer(&peer), pointer(&size)) != 0) return false;
+  if (peer.uid != start.uid) return false;
+  int handle = -1;
+  size = sizeof handle;
+  if (raw_call(SYS_getsockopt, socket, SOL_SOCKET, wire::walls::kPeerPidfd, pointer(&handle), pointer(&size)) != 0) return false;
+  held.keep(handle);
+  return wire::same_walls(static_cast<uint32_t>(peer.pid)) && wire::still_runs(handle);
+}
 
 // As the keeper's clients do (keeper/place.cc): a directory and a peer that are this user's own, or nothing.
 int connect_to_attendant(const Start& start, Held& held) {
@@ -129,10 +144,7 @@ int connect_to_attendant(const Start& start, Held& held) {
   // Not blocking: a full queue is an attendant that has no time for us.
   const long socket = held.keep(raw_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket < 0 || raw_call(SYS_connect, socket, pointer(&address), sizeof address) != 0) return -1;
-  ucred peer;
-  socklen_t size = sizeof peer;
-  if (raw_call(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, pointer(&peer), pointer(&size)) != 0) return -1;
-  return peer.uid == start.uid ? static_cast<int>(socket) : -1;
+  return may_be_trusted(socket, start, held) ? static_cast<int>(socket) : -1;
 }
 
 // Words and variables lie one behind the other, as long as nobody has moved them.

@@ -1,5 +1,7 @@
 #include "engine/resident.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -7,7 +9,9 @@
 #include <utility>
 
 #include "engine/own_places.h"
+#include "host/probe.h"
 #include "policy/env_names.h"
+#include "sys/file.h"
 #include "tiers/tiers.h"
 
 namespace cloche {
@@ -15,6 +19,7 @@ namespace {
 
 constexpr std::size_t kAtHand = 1;  // one run at a time; the keeper has more
 constexpr std::size_t kMostPlans = 8;
+constexpr std::chrono::seconds kFresh{1};
 constexpr std::chrono::milliseconds kLong{50};  // a run of which a keeper that thinks of its end should know
 
 // Of a request what a plan depends on.
@@ -26,10 +31,17 @@ Request essence(const Policy& policy, const Request& request) {
   return out;
 }
 
+// But for where the engine itself is, which moves aside where its group has to hold none.
+bool is_same_host(HostFacts now, const HostFacts& then) {
+  if (then.cgroup.v2_needs_self_move) now.cgroup = then.cgroup;
+  return now == then;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd keeper) {
   std::unique_ptr<ResidentEngine> out(new ResidentEngine);
+  CLOCHE_TRY_ASSIGN(out->mounts_, sys::open_file("/proc/self/mountinfo", O_RDONLY));
   out->keeper_ = std::make_shared<keeper::Client>(std::move(keeper));
   out->keeper_->keep_at_hand(kAtHand);
   CLOCHE_TRY_ASSIGN(out->supervisor_, Supervisor::make(std::move(host), starter_with(out->keeper_, false)));
@@ -39,6 +51,14 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd 
     if (!self->keeper_->connected()) self->orders_.reset();
   }));
   return out;
+}
+
+bool ResidentEngine::host_is_the_same() {
+  pollfd changed{mounts_.get(), POLLPRI, 0};
+  const auto now = Clock::now();
+  if (::poll(&changed, 1, 0) == 0 && now < probed_ + kFresh) return true;
+  probed_ = now;
+  return is_same_host(probe_fast(), host());
 }
 
 std::shared_ptr<const Plan> ResidentEngine::plan_for(const Policy& policy, const Request& request) {

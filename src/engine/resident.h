@@ -23,6 +23,9 @@ class ResidentEngine {
 
   Poller& poller() { return supervisor_->poller(); }
   const HostFacts& host() const { return supervisor_->host(); }
+  // Whether the host is what it was when its facts were probed, from which plans are made. Mounts are always looked at, the
+  // rest at most once in a second.
+  bool host_is_the_same();
   // Not without its keeper, nor when it can no longer wait for anything: whoever waits for runs ends then.
   bool is_of_use() const { return !failed_ && keeper_->connected(); }
 
@@ -54,6 +57,8 @@ class ResidentEngine {
   std::unique_ptr<Supervisor> supervisor_;
   Poller::Watch orders_;
   std::list<Known> known_;
+  Fd mounts_;
+  Clock::time_point probed_ = Clock::now();
   bool failed_ = false;
 };
 

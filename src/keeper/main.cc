@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "host/probe.h"
+#include "keeper/means.h"
 #include "keeper/place.h"
 #include "keeper/server.h"
 #include "sys/file.h"
@@ -67,6 +68,12 @@ bool say_ready() {
   return n > 0;
 }
 
+void forget_ignored_signals() {
+  // What our starter ignored would be ignored here, and by every cell's init: a child's end would go unheard.
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
 Status listen(std::span<char*> words) {
   const auto blank = number(words[1]);
   const auto parked = number(words[2]);
@@ -108,13 +115,15 @@ Status serve(std::span<char*> words) {
 int main(int argc, char** argv) {
   using namespace cloche::keeper;
   if (::getauxval(AT_SECURE) != 0) return 126;
-  // Nothing of this user's other processes may look into it (CONTAINMENT 25).
-  ::prctl(PR_SET_DUMPABLE, 0);
-  ::signal(SIGPIPE, SIG_IGN);
+  forget_ignored_signals();
   const std::span<char*> words(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
   cloche::Status done = cloche::fail(cloche::ErrorCode::kInvalidInput, "keeper",
                                      "it is started by cloche only; use 'cloche keeper start'");
-  if (words.size() == 6 && std::strcmp(words[0], "listen") == 0) done = listen(words.subspan(1));
+  const bool resident = words.size() == 6 && std::strcmp(words[0], "listen") == 0;
+  cloche::Status fresh = resident ? begin_afresh() : cloche::Status();
+  // Nothing of this user's other processes may look into it (CONTAINMENT 25).
+  ::prctl(PR_SET_DUMPABLE, 0);
+  if (resident) done = fresh ? listen(words.subspan(1)) : fresh;
   if (words.size() == 4 && std::strcmp(words[0], "serve") == 0) done = serve(words.subspan(1));
   return done ? 0 : complain(done.error());
 }

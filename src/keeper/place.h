@@ -1,11 +1,8 @@
-// Where a user's keeper listens, and who may speak to whom. A keeper serves its own user in its own namespaces; an
-// engine uses no keeper but its own user's.
+// Where a user's keeper listens. An engine uses no keeper but its own user's, which stands where it does; whom a keeper
+// serves, standing.h tells.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
-#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -23,25 +20,13 @@ Result<Fd> open_directory(const std::string& path, bool make);
 Result<Fd> listen_in(const Fd& directory);
 // The same for the attendant of the keeper there: whatever had the name is replaced.
 Result<Fd> listen_as_attendant(const Fd& directory);
-// A connected one; kNotFound when no keeper runs there.
+// A connected one; kNotFound when no keeper runs there. Whoever listens is the same user.
 Result<Fd> connect_in(const Fd& directory);
+// Whoever listens must stand where we do, as far as that can be told: a process behind walls that can reach the directory
+// would be told what is to run, and get to see what it prints.
+Status check_listener(const Fd& socket);
 
 // What a file is: another one in its place has another.
 std::string identity_of(const std::string& path);
-
-// Whoever is at the other end must be the same user.
-Status check_same_user(const Fd& socket);
-// And, for a keeper: in the same namespaces, and no more confined than we are. Otherwise a process that somebody put
-// behind walls would get cells with our view and our rights.
-struct Standing {
-  std::vector<std::string> places;  // namespaces and root
-  std::vector<std::string> rights;
-  std::string umask;  // octal; anybody's own affair
-};
-Result<Standing> standing_of(const std::string& process);  // "self", or a pid
-// Whether somebody with the same standing is surely no more confined than we are.
-bool can_tell_confined(const Standing& ours);
-// Tells where the other end is, if it is where we are.
-Result<Standing> same_standing(const Fd& socket, const Standing& ours);
 
 }  // namespace cloche::keeper

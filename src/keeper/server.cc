@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "keeper/means.h"
 #include "keeper/place.h"
 #include "sys/channel.h"
 #include "sys/file.h"
@@ -130,15 +131,23 @@ void Server::accept_client() {
   const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) return;
   Fd socket(fd);
-  if (clients_.size() >= most_ || !add_client(std::move(socket))) return;
+  auto peer = Peer::of(socket);
+  if (!peer || clients_.size() >= most_ || !add_client(std::move(socket), std::move(*peer))) return;
   // It plans now, and asks later. What is seen of it here counts for nothing, since it may go elsewhere before it asks; but
   // the kernel makes its entries below /proc now, so that the look that counts finds them there.
-  (void)same_standing(clients_.back().socket, standing_);
+  (void)may_ask(clients_.back());
 }
 
-Status Server::add_client(Fd socket) {
+Status Server::may_ask(const Client& client) {
+  if (!client.peer) return fail(ErrorCode::kRefused, "keeper", "nothing is known of the other end");
+  CLOCHE_TRY(same_standing(*client.peer, standing_));
+  return {};
+}
+
+Status Server::add_client(Fd socket, std::optional<Peer> peer) {
   Client& client = clients_.emplace_back();
   client.socket = std::move(socket);
+  client.peer = std::move(peer);
   auto watch = poller_->watch(client.socket.get(), EPOLLIN, [this, &client](auto) { on_message(client); });
   if (!watch) {
     clients_.pop_back();
@@ -158,10 +167,15 @@ void Server::on_message(Client& client) {
     client.gone = true;  // hung up, or of another build
     return;
   }
+  // Whoever was looked at is who connected; a child of it that has the socket, too, may stand behind walls.
+  if (client.peer && (*received)->sender != client.peer->pid()) {
+    refuse(client.socket, "whoever asks is not who connected");
+    return;
+  }
   if (!client.checked) {
     // When it asks: it can be looked at while it waits for an answer (client.cc, Visible), and where it was when it
     // connected says little.
-    if (auto same = same_standing(client.socket, standing_); !same) {
+    if (Status same = may_ask(client); !same) {
       refuse(client.socket, same.error().message);
       client.gone = true;
       return;
@@ -188,7 +202,7 @@ void Server::on_message(Client& client) {
       break;
     case AskKind::kReserve:
       // What nobody could keep count of is not promised: whoever waits for it is told, and asks again.
-      if (client.orders.size() >= kMostOrders) {
+      if (client.orders.size() >= kMostOrders || (client.peer && !same_means(*client.peer))) {
         if (!answer_never(client.socket, ask.serial)) client.gone = true;
         break;
       }
@@ -208,6 +222,7 @@ void Server::on_message(Client& client) {
 void Server::answer_take(Client& client, std::string_view wish) {
   if (is_outdated()) stopping_ = true;
   const auto try_to = [&]() -> Result<Loan> {
+    if (client.peer) CLOCHE_TRY(same_means(*client.peer));
     if (stopping_) return fail(ErrorCode::kRefused, "keeper", "Cloche was replaced: start again");
     if (spares_->counts().lent >= most_) return fail(ErrorCode::kRefused, "keeper", "too many cells are on loan");
     return spares_->take(wish);
@@ -234,7 +249,7 @@ bool Server::is_outdated() const {
 }
 
 void Server::employ(const std::string& program, const std::string& directory) {
-  if (!can_tell_confined(standing_)) return;
+  if (!can_tell_confined(standing_) || !peers_have_handles()) return;
   attendance_.emplace(program, directory);
   engine_identity_ = identity_of(program);
 }

@@ -11,9 +11,10 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "keeper/attendance.h"
-#include "keeper/place.h"
+#include "keeper/peer.h"
 #include "keeper/protocol.h"
 #include "keeper/spares.h"
+#include "keeper/standing.h"
 #include "launch/janitor.h"
 #include "plan/host_facts.h"
 #include "sys/poller.h"
@@ -30,7 +31,7 @@ class Server {
   static Result<std::unique_ptr<Server>> make(HostFacts host, const ServerOptions& options);
   ~Server();
 
-  // Serves whoever may connect (place.h).
+  // Serves whoever may be served (standing.h).
   Status listen_on(Fd socket);
   // Serves this one client, and ends with it.
   Status serve_only(Fd socket);
@@ -49,6 +50,7 @@ class Server {
   };
   struct Client {
     Fd socket;
+    std::optional<Peer> peer;  // of one that connected
     std::map<std::uint64_t, bool> borrowed;  // true: for a run that waits for it
     std::vector<Order> orders;
     Poller::Watch watch;
@@ -60,7 +62,8 @@ class Server {
 
   Server(HostFacts host, const ServerOptions& options);
   void accept_client();
-  Status add_client(Fd socket);
+  Status add_client(Fd socket, std::optional<Peer> peer = std::nullopt);
+  Status may_ask(const Client& client);
   void on_message(Client& client);
   void answer_take(Client& client, std::string_view wish);
   void answer_status(Client& client);

@@ -259,10 +259,24 @@ Loan Spares::lend(Spare& spare) {
 
 std::optional<Loan> Spares::take_parked(const Kind& kind) {
   for (auto ready = first(State::kParked, &kind); ready != spares_.end(); ready = first(State::kParked, &kind)) {
-    if (ready->identities == identities_of(kind.sources)) return lend(*ready);
+    if (ready->identities == identities_of(kind.sources) && waits(*ready)) return lend(*ready);
     dispose(ready);
   }
   return std::nullopt;
+}
+
+std::optional<Loan> Spares::take_blank() {
+  for (auto ready = first(State::kBlank, nullptr); ready != spares_.end(); ready = first(State::kBlank, nullptr)) {
+    if (waits(*ready)) return lend(*ready);
+    dispose(ready);
+  }
+  return std::nullopt;
+}
+
+// Killed by somebody, of which we have yet to hear: its end, or what init says of that of a guest-to-be.
+bool Spares::waits(const Spare& spare) {
+  pollfd signs[2] = {{spare.process.pidfd.get(), POLLIN, 0}, {spare.process.control.get(), POLLIN, 0}};
+  return ::poll(signs, 2, 0) == 0;
 }
 
 bool Spares::knows(std::string_view wish) const {
@@ -282,7 +296,7 @@ Result<Loan> Spares::take(std::string_view wish) {
   if (kind != nullptr) {
     if (auto loan = take_parked(*kind)) return std::move(*loan);
   }
-  if (auto ready = first(State::kBlank, nullptr); ready != spares_.end()) return lend(*ready);
+  if (auto loan = take_blank()) return std::move(*loan);
   auto made = first(State::kStarting, nullptr);
   if (made == spares_.end()) {
     CLOCHE_TRY_ASSIGN(made, start());

@@ -110,7 +110,9 @@ class Spares {
   std::size_t count(State state, const Kind* kind) const;
   Kind* kind_of(std::string_view wish);
   Loan lend(Spare& spare);
+  static bool waits(const Spare& spare);
   std::optional<Loan> take_parked(const Kind& kind);
+  std::optional<Loan> take_blank();
 
   const HostFacts& host_;
   Janitor& janitor_;

@@ -311,3 +311,31 @@ class Declined(AttendantCase):
         out, err = self.finish(process)
         self.assertEqual(out, b"51\n", err)
         self.assert_not_attended(done, before)
+
+    def test_what_is_something_else_for_each_process(self):
+        """An attendant has descriptors of its own by these numbers."""
+        self.start_attended()
+        script = self.path("script.py", "print('its own')")
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        link = self.path("link.py")
+        try:
+            for number in range(3, 12):
+                with open(script, "rb") as file:
+                    os.dup2(file.fileno(), 40 + number)
+            for place in [f"/proc/self/fd/{number}" for number in range(43, 52)] + ["/dev/fd/44", "/proc/self/cwd/script.py"]:
+                done = self.assert_own("--lang", "python", place, pass_fds=range(43, 52), cwd=self.folder)
+                self.assertEqual(done.stdout, b"its own\n", done.stderr)
+            os.symlink("/dev/fd/45", link)
+            self.assertEqual(self.assert_own("--lang", "python", link, pass_fds=[45]).stdout, b"its own\n")
+            with open(script, "rb") as file:
+                done = self.assert_own("--lang", "python", "/dev/stdin", stdin=file)
+            self.assertEqual(done.stdout, b"its own\n", done.stderr)
+            os.dup2(folder, 60)
+            self.assert_own("--report", "/proc/self/fd/60/report.json", "--", "true", pass_fds=[60])
+            self.assertTrue(os.path.exists(self.path("report.json")))
+        finally:
+            for number in (folder, *range(43, 61)):
+                try:
+                    os.close(number)
+                except OSError:
+                    pass

@@ -33,6 +33,16 @@ def children_of(pid):
     return found
 
 
+def cells_of(pid):
+    """The first processes of its cells."""
+    found = []
+    for child in children_of(pid):
+        with open(f"/proc/{child}/cmdline", "rb") as file:
+            if file.read().startswith(b"cloche-init"):
+                found.append(child)
+    return found
+
+
 def groups_of(pid):
     """Cgroups that the keeper with this pid has made."""
     name = f"keeper-{pid}-*"

@@ -170,6 +170,29 @@ class Isolation(KeeperCase):
         _, err = self.finish(going)
         self.assertEqual(going.returncode, 0, err)
 
+    def test_times_of_the_hosts_devices_are_out_of_reach(self):
+        """Anybody may write to the nodes, which is what setting their times takes."""
+        touch = """
+import os
+for name in ("null", "zero", "full", "random", "urandom"):
+    for way in ({}, {"ns": (1, 1)}):
+        try:
+            os.utime("/dev/" + name, **way)
+            print("touched", name)
+        except OSError:
+            pass
+with open("/dev/null", "w") as null:
+    null.write("taken")
+with open("/dev/zero", "rb") as zero:
+    print(zero.read(2))
+"""
+        done = self.cloche("run", "--keeper", "never", "--", "python3", "-c", touch)
+        self.assertEqual(done.stdout, b"b'\\x00\\x00'\n", done.stderr)
+        self.start_keeper()
+        for _ in range(3):
+            self.assertEqual(self.run_here("--", "python3", "-c", touch).stdout, done.stdout)
+            self.settle()
+
     def test_guest_sees_nothing_of_the_keeper(self):
         pid = self.start_keeper()
         self.park()

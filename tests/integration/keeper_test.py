@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 from cell import CGROUPS, CLOCHE, TIMEOUT, output_of
-from keeper_case import KeeperCase, lives
+from keeper_case import KeeperCase, cells_of, lives
 
 MAGIC = 0x314B4C43
 
@@ -30,6 +30,14 @@ class Keeper(KeeperCase):
         self.assertEqual(self.cloche("keeper", "stop").returncode, 0)
         self.eventually(lambda: not lives(pid), "it did not stop")
         self.assertEqual(os.listdir(self.place), [])
+
+    def test_stops_at_the_same_moment_all_succeed(self):
+        for _ in range(5):
+            self.start_keeper()
+            stops = [subprocess.Popen([CLOCHE, "keeper", "stop"], env=self.env, stderr=subprocess.PIPE) for _ in range(6)]
+            for one in stops:
+                _, err = one.communicate(timeout=TIMEOUT)
+                self.assertEqual(one.returncode, 0, err)
 
     def test_stop_then_start_at_once(self):
         for _ in range(10):
@@ -258,6 +266,31 @@ print(struct.unpack_from("<II", answer)[1], len(fds))
                 done = subprocess.run(["/usr/bin/python3", "-c", program.replace("CONFINE", confine)], capture_output=True,
                                       text=True, timeout=TIMEOUT, check=False)
                 self.assertEqual(done.stdout, answer + "\n", done.stderr)
+
+    def test_cells_that_were_killed_are_not_lent(self):
+        """Also where their keeper hears of their end after it was asked for one."""
+        pid = self.start_keeper("--blank", "3")
+        self.settle()
+        end = self.connect()
+        self.addCleanup(end.close)
+        end.send(struct.pack("<IIQ", MAGIC, 3, 0))  # so that it is known when it asks
+        end.recv(16384)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            end.send(struct.pack("<IIQ", MAGIC, 1, 0))
+            cells = cells_of(pid)
+            self.assertEqual(len(cells), 3)
+            for cell in cells:
+                os.kill(cell, signal.SIGKILL)
+            self.eventually(lambda: not any(map(lives, cells)), "they live on")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        answer, fds, _, _ = socket.recv_fds(end, 16384, 4)
+        files = [os.fdopen(fd, "rb") for fd in fds]
+        self.assertEqual((struct.unpack_from("<II", answer)[1], len(files)), (1, 2), answer)
+        self.assertEqual(select.select([files[1]], [], [], 0)[0], [])  # its pidfd: it lives
+        for file in files:
+            file.close()
 
     def test_few_descriptors_are_enough_to_refuse(self):
         command = ["sh", "-c", 'ulimit -n 127; exec "$0" keeper start', CLOCHE]

@@ -1,0 +1,153 @@
+#include "keeper/standing.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sys/file.h"
+
+namespace cloche::keeper {
+namespace {
+
+constexpr std::size_t kStatusLimit = 64 * 1024;
+
+std::string field(const std::string& status, std::string_view name) {
+  const std::size_t at = status.find("\n" + std::string(name) + ":");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + name.size() + 2;
+  return status.substr(begin, status.find('\n', begin) - begin);
+}
+
+Result<std::string> link_of(const std::string& path) {
+  char text[256];
+  const ssize_t n = ::readlink(path.c_str(), text, sizeof text);
+  if (n <= 0) return fail_errno(errno, "keeper", path + " could not be read");
+  return std::string(text, static_cast<std::size_t>(n));
+}
+
+// Its link below /proc/PID/ns, what that begins with, and the number by which a handle on a process is asked for it
+// (PIDFD_GET_…_NAMESPACE). Where its children are to be counts as well: a cell of its own would be there.
+struct Namespace {
+  const char* link;
+  const char* kind;
+  unsigned number;
+};
+constexpr std::array<Namespace, 10> kNamespaces = {{{"mnt", "mnt", 3},
+                                                    {"pid", "pid", 5},
+                                                    {"pid_for_children", "pid", 6},
+                                                    {"user", "user", 9},
+                                                    {"net", "net", 4},
+                                                    {"ipc", "ipc", 2},
+                                                    {"uts", "uts", 10},
+                                                    {"cgroup", "cgroup", 1},
+                                                    {"time", "time", 7},
+                                                    {"time_for_children", "time", 8}}};
+constexpr std::string_view kNone = "-";  // a kernel without namespaces of this kind
+constexpr std::array<std::string_view, 8> kRights = {"Uid",     "Gid",             "Groups", "NoNewPrivs",
+                                                     "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"};
+constexpr std::string_view kLabel = "its security label";
+
+// In the words of the links, and without them: below /proc the kernel has to make an entry for each, of each new process.
+// Empty before Linux 6.11.
+std::vector<std::string> namespaces_by(const Fd& handle) {
+  constexpr unsigned kMagic = 0xff;
+  std::vector<std::string> out;
+  for (const Namespace& one : kNamespaces) {
+    const Fd place(::ioctl(handle.get(), _IO(kMagic, one.number), 0));
+    struct stat st{};
+    if (!place.valid() && errno == EOPNOTSUPP) {
+      out.emplace_back(kNone);
+    } else if (!place.valid() || ::fstat(place.get(), &st) != 0) {
+      return {};
+    } else {
+      out.push_back(fmt::format("{}:[{}]", one.kind, st.st_ino));
+    }
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> namespaces_of(const std::string& proc) {
+  std::vector<std::string> out;
+  for (const Namespace& one : kNamespaces) {
+    auto link = link_of(proc + "ns/" + one.link);
+    if (!link && link.error().errno_value != ENOENT) return std::unexpected(link.error());
+    out.push_back(link ? std::move(*link) : std::string(kNone));
+  }
+  return out;
+}
+
+// `handle`: on the same process, if there is one.
+Result<Standing> look_at(const std::string& process, const Fd& handle) {
+  const std::string proc = "/proc/" + process + "/";
+  Standing out;
+  if (handle.valid()) out.places = namespaces_by(handle);
+  if (out.places.empty()) {
+    CLOCHE_TRY_ASSIGN(out.places, namespaces_of(proc));
+  }
+  // By what it is: one on a mount that was taken away is called "/" as well.
+  struct statx root{};
+  if (::statx(AT_FDCWD, (proc + "root").c_str(), 0, STATX_INO | STATX_MNT_ID, &root) != 0) {
+    return fail_errno(errno, "keeper", proc + "root could not be looked at");
+  }
+  out.places.push_back(
+      fmt::format("{}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id));
+  CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
+  for (const std::string_view name : kRights) out.rights.emplace_back(field(status, name));
+  // What AppArmor or SELinux make of it; nothing where there is neither.
+  out.rights.push_back(sys::read_file(proc + "attr/current", kStatusLimit).value_or(std::string()));
+  out.umask = field(status, "Umask");
+  return out;
+}
+
+}  // namespace
+
+Result<Standing> standing_of(const std::string& process) { return look_at(process, Fd()); }
+
+// What Landlock keeps from a process no file tells. To enter it takes no_new_privs, which is compared, or CAP_SYS_ADMIN; and
+// whoever has that and may load modules is kept by nothing.
+bool can_tell_confined(const Standing& ours) {
+  constexpr std::uint64_t kSysModule = 1ULL << 16;
+  constexpr std::uint64_t kSysAdmin = 1ULL << 21;
+  const auto right = [&](std::string_view name) {
+    const std::string& text = ours.rights.at(static_cast<std::size_t>(std::ranges::find(kRights, name) - kRights.begin()));
+    return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+  };
+  const std::uint64_t capabilities = std::strtoull(right("CapEff").c_str(), nullptr, 16);
+  return right("NoNewPrivs") == "0" && ((capabilities & kSysAdmin) == 0 || (capabilities & kSysModule) != 0);
+}
+
+Result<Standing> same_standing(const Peer& peer, const Standing& ours) {
+  if (peer.uid() != ::geteuid()) {
+    return fail(ErrorCode::kRefused, "keeper", fmt::format("the other end is user {}", peer.uid()),
+                "a keeper serves its own user only");
+  }
+  CLOCHE_TRY_ASSIGN(Standing theirs, look_at(std::to_string(peer.pid()), peer.handle()));
+  // Afterwards: as long as it lives, what was seen by its number was seen of it.
+  if (!peer.lives()) return fail(ErrorCode::kRefused, "keeper", "whoever was at the other end is gone");
+  for (std::size_t i = 0; i <= kNamespaces.size(); ++i) {
+    if (ours.places.at(i) != theirs.places.at(i)) {
+      return fail(ErrorCode::kRefused, "keeper",
+                  fmt::format("the other end has another {}", i < kNamespaces.size() ? kNamespaces.at(i).link : "root"));
+    }
+  }
+  for (std::size_t i = 0; i <= kRights.size(); ++i) {
+    if (ours.rights.at(i) != theirs.rights[i]) {
+      return fail(ErrorCode::kRefused, "keeper",
+                  fmt::format("the other end differs in {}", i < kRights.size() ? kRights[i] : kLabel));
+    }
+  }
+  return theirs;
+}
+
+}  // namespace cloche::keeper
