@@ -208,8 +208,8 @@ std::vector<Item> LearnSession::lost_changes(const LearnTry& tried) const {
   for (std::string place : must_.missing(tried.changed)) {
     while (place != "/" && !is_directory(place)) place = learn::folder_of(place);
     Item item{Kind::kChange, place, {}, place, true};
-    const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(place, secrets_) &&
-                      learn::secrets_below(place, secrets_) == learn::Below::kNothing;
+    const bool fits = learn::ungrantable(item).empty() && !is_secret_place(place, secrets_) &&
+                      secrets_below(place, secrets_) == Below::kNothing;
     if (fits) out.push_back(std::move(item));
   }
   return out;
@@ -220,8 +220,8 @@ std::vector<Item> LearnSession::starting_place() const {
   const auto cwd = std::ranges::find(items_, Kind::kCwd, &Item::kind);
   if (cwd == items_.end() || shows(widened(items_), cwd->what)) return {};
   Item item{Kind::kRead, cwd->what, "the command starts there", {}, true};
-  const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(item.what, secrets_) &&
-                    learn::secrets_below(item.what, secrets_) == learn::Below::kNothing;
+  const bool fits = learn::ungrantable(item).empty() && !is_secret_place(item.what, secrets_) &&
+                    secrets_below(item.what, secrets_) == Below::kNothing;
   return fits ? std::vector{item} : std::vector<Item>();
 }
 

@@ -89,7 +89,7 @@ class LearnSession {
   const Environment& env_;
   LearnRuns runs_;
   std::vector<Ceiling> ceilings_;
-  learn::Secrets secrets_;
+  Secrets secrets_;
   Policy parent_;
   Policy base_;                     // parent and flags
   Limits wide_;                     // of runs that are not about limits

@@ -168,14 +168,14 @@ Status LearnSession::prepare() {
 // A command that cannot write where it stands would fail, and nobody would know why.
 void LearnSession::tell_of_secrets() const {
   if (!base_.workspace.path.empty()) return;
-  switch (learn::secrets_below(current_directory(), secrets_)) {
-    case learn::Below::kNothing:
+  switch (secrets_below(current_directory(), secrets_)) {
+    case Below::kNothing:
       return;
-    case learn::Below::kSecrets:
+    case Below::kSecrets:
       return say(
           "there are places of secrets below the current directory: it is shown piece by piece, without them, and "
           "nothing can be made in it itself; --workspace . shows all of it");
-    case learn::Below::kUnknown:
+    case Below::kUnknown:
       return say(
           "the current directory could not be searched for places of secrets (too much in it, or not readable): "
           "it is shown piece by piece, and nothing can be made in it itself; --workspace . shows all of it");
