@@ -1,6 +1,7 @@
 #include "cli/learn_session.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -162,6 +163,12 @@ Status LearnSession::prepare() {
   widen("--disk", [](Limits& l) { l.disk = std::max(l.disk, gibibytes(1)); });
   widen("--inodes", [](Limits& l) { l.inodes = std::max<std::uint64_t>(l.inodes, 262'144); });
   widen({}, [](Limits& l) { l.output = std::max(l.output, mebibytes(64)); });
+  // No cell gets more than whoever starts it may have.
+  rlimit own{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &own) == 0;
+  widen({}, [&](Limits& l) {
+    l.files = std::max<std::uint64_t>(l.files, known ? std::min<rlim_t>(own.rlim_max, 4096) : 0);
+  });
   return {};
 }
 

@@ -101,7 +101,7 @@ void Run::explain_denials() {
     if (observer_->forgotten() != 0) {
       report_.denials.push_back({"more", "the guest did more different things than are kept", observer_->forgotten()});
     }
-    if (wiring_.on_seen) wiring_.on_seen(observer_->sightings());
+    if (wiring_.on_seen) wiring_.on_seen(observer_->sightings(), observer_->most_open());
   }
   if (report_.network) append(observe::explain_network(*report_.network, observer_ ? observer_->ran() : ""));
 }
