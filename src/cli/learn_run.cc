@@ -13,7 +13,7 @@ namespace cloche::cli {
 namespace {
 
 void measure(int scratch, learn::Used& used) {
-  struct statvfs st{};
+  struct statvfs st {};
   if (::fstatvfs(scratch, &st) != 0) return;
   used.disk = {(st.f_blocks - st.f_bfree) * st.f_frsize};
   used.inodes = st.f_files - st.f_ffree;
@@ -49,7 +49,10 @@ LearnTry LearnRuns::run(Policy policy, Observe observe) {
   RunWiring wiring;
   wiring.cancel_fd = cancel_.get();
   wiring.on_out = [&out](std::string_view chunk) { out.out.append(chunk); };
-  wiring.on_seen = [&out](const std::vector<observe::Sighting>& seen) { out.seen = seen; };
+  wiring.on_seen = [&out](const std::vector<observe::Sighting>& seen, std::uint64_t most_open) {
+    out.seen = seen;
+    out.used.files = most_open;
+  };
   HeadStart head;
   head.in_host_program = true;
   out.report = cloche::run(out.policy, *request, probe_for(out.policy, *request), std::move(wiring), std::move(head),

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "cli/run_options.h"
-#include "learn/secret_places.h"
+#include "policy/secret_places.h"
 
 namespace cloche::cli {
 
 // `home` and `cwd` without links. The current directory, which somebody chose, is searched for longer than others.
-learn::Secrets secrets_of_host(const Environment& env, const std::string& home, const std::string& cwd);
+Secrets secrets_of_host(const Environment& env, const std::string& home, const std::string& cwd);
 
 }  // namespace cloche::cli

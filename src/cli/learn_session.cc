@@ -176,17 +176,32 @@ bool LearnSession::succeeded(const LearnTry& tried) const {
   return says_the_same(tried) && must_.met_by(tried.changed);
 }
 
-// Words that were the same twice may have been so by chance, as the time of day is within a second. So where a run
-// differs in nothing else, what is known to suffice runs once more.
+// Words that were the same twice may have been so by chance, as the time of day is within a second, and so may names:
+// git calls a commit by what is in it, the time among it. So where a run differs in nothing else, what is known to
+// suffice runs once more.
 bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& sufficient) {
   const auto ended_alike = [this](const LearnTry& run) {
     return run.report.outcome.kind == OutcomeKind::kExited && run.report.outcome.code == model_->report.outcome.code;
   };
-  if (says_the_same(tried) || !ended_alike(tried)) return false;
+  const auto makes_other_names = [this](const LearnTry& run) {
+    return run.changed.known && must_.places_met_by(run.changed) && !must_.met_by(run.changed);
+  };
+  if (succeeded(tried) || !ended_alike(tried)) return false;
+  if (!must_.met_by(tried.changed) && !makes_other_names(tried)) return false;
   const LearnTry again = runs_.run(sufficient, Observe::kOff);
-  if (runs_.cancelled() || !ended_alike(again) || again.out == model_->out) return false;
-  steady_ = false;
-  say("it does not write the same twice: only its exit code is compared");
+  if (runs_.cancelled() || !ended_alike(again)) return false;
+  const bool says_others = !says_the_same(again);
+  const bool makes_others = makes_other_names(again);
+  if (says_others) {
+    steady_ = false;
+    say("it does not write the same twice: only its exit code is compared");
+  }
+  if (makes_others) {
+    must_.agree_with(again.changed);
+    say("it does not call its files the same twice: where it makes them is compared, and names that stay");
+  }
+  if (!says_others && !makes_others) return false;
+  ++doubts_;
   return true;
 }
 
@@ -208,8 +223,8 @@ std::vector<Item> LearnSession::lost_changes(const LearnTry& tried) const {
   for (std::string place : must_.missing(tried.changed)) {
     while (place != "/" && !is_directory(place)) place = learn::folder_of(place);
     Item item{Kind::kChange, place, {}, place, true};
-    const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(place, secrets_) &&
-                      learn::secrets_below(place, secrets_) == learn::Below::kNothing;
+    const bool fits = learn::ungrantable(item).empty() && !is_secret_place(place, secrets_) &&
+                      secrets_below(place, secrets_) == Below::kNothing;
     if (fits) out.push_back(std::move(item));
   }
   return out;
@@ -220,8 +235,8 @@ std::vector<Item> LearnSession::starting_place() const {
   const auto cwd = std::ranges::find(items_, Kind::kCwd, &Item::kind);
   if (cwd == items_.end() || shows(widened(items_), cwd->what)) return {};
   Item item{Kind::kRead, cwd->what, "the command starts there", {}, true};
-  const bool fits = learn::ungrantable(item).empty() && !learn::is_secret_place(item.what, secrets_) &&
-                    learn::secrets_below(item.what, secrets_) == learn::Below::kNothing;
+  const bool fits = learn::ungrantable(item).empty() && !is_secret_place(item.what, secrets_) &&
+                    secrets_below(item.what, secrets_) == Below::kNothing;
   return fits ? std::vector{item} : std::vector<Item>();
 }
 
@@ -265,7 +280,7 @@ bool LearnSession::does_with(const std::vector<Item>& items) {
   const std::size_t before = runs_.count();
   const LearnTry tried = runs_.run(widened(items), Observe::kOff);
   bool ok = !runs_.cancelled() && succeeded(tried);
-  if (!ok && may_try() && must_.met_by(tried.changed)) ok = differs_by_itself(tried, widened(items_));
+  if (!ok && may_try() && differs_by_itself(tried, widened(items_))) ok = succeeded(tried);
   tries_ += runs_.count() - before;
   say(fmt::format("try {} of at most {}: with {} grants it {}", tries_, options_.tries, items.size(),
                   ok ? "succeeds" : "fails"));
@@ -276,17 +291,17 @@ bool LearnSession::does_with(const std::vector<Item>& items) {
 bool LearnSession::may_try() const { return tries_ < options_.tries && Clock::now() < until_ && !runs_.cancelled(); }
 
 void LearnSession::tighten() {
-  bool was_steady = steady_;
+  std::size_t doubts = doubts_;
   do {
-    was_steady = steady_;
+    doubts = doubts_;
     const std::vector<Item> all = items_;
     const learn::Trials trials{[this](const std::vector<Item>& items) { return does_with(items); },
                                [this] { return may_try(); }};
     untried_ = learn::minimise(
                    all, [this](const Item& item) { return is_settled(item); }, trials)
                    .untried;
-    // What was kept for the sake of words that nobody can rely on is tried again.
-  } while (was_steady != steady_);
+    // What was kept for the sake of words or names that nobody can rely on is tried again.
+  } while (doubts != doubts_ && may_try());
   if (!untried_.empty()) {
     say(fmt::format("stopped after {} tries: {} grants may not be needed; --tries and --time give more", tries_,
                     untried_.size()));
@@ -306,44 +321,72 @@ void LearnSession::raise_to_what_was_said(Limits& limits) const {
   raise("--disk", &Limits::disk);
   raise("--inodes", &Limits::inodes);
   raise({}, &Limits::output);
+  raise({}, &Limits::files);
+}
+
+// What a run that failed may have had too little of. Where nobody tells, as a process that may reserve no more memory
+// does not, it is guessed.
+std::vector<std::string> LearnSession::too_small(const LearnTry& tried) const {
+  std::vector<std::string> out = learn::failed_limits(tried.report);
+  if (!out.empty()) return out;
+  const Limits raised = learn::raised_limits(used_, limits_);
+  for (const std::string_view key : learn::learnt_limits()) {
+    if (!learn::is_same_limit(raised, limits_, key)) out.emplace_back(key);
+  }
+  if (out.empty()) out = learn::unmeasured(used_);
+  if (out.empty()) out.assign(learn::learnt_limits().begin(), learn::learnt_limits().end());
+  return out;
+}
+
+// Those that were raised by guess, one after the other as they were.
+Status LearnSession::take_back(const std::vector<std::string>& keys, const Limits& before) {
+  for (const std::string& key : keys) {
+    Policy policy = widened(items_);
+    policy.limits = limits_;
+    learn::copy_limit(policy.limits, before, key);
+    if (keys.size() == 1 || policy.limits == limits_) continue;
+    const LearnTry tried = runs_.run(policy, base_.observe);
+    if (runs_.cancelled()) return std::unexpected(failure_of(tried));
+    if (succeeded(tried)) limits_ = policy.limits;
+  }
+  return {};
 }
 
 Status LearnSession::settle_limits() {
-  constexpr int kMostDoublings = 4;
-  limits_ = options_.widens ? learn::raised_limits(used_, base_.limits) : learn::limits_for(used_, base_.limits);
+  constexpr int kMostRounds = 12;
+  constexpr int kMostGuesses = 4;
+  const Limits learnt = learn::limits_for(used_, base_.limits);
+  // A policy that is widened keeps its limits, but for those under which the command fails.
+  limits_ = options_.widens ? base_.limits : learnt;
   raise_to_what_was_said(limits_);
-  for (int round = 0; round < kMostDoublings; ++round) {
+  const Limits begun = limits_;
+  std::vector<std::string> guessed;
+  int guesses = 0;
+  for (int round = 0; round < kMostRounds && guesses <= kMostGuesses; ++round) {
     Policy policy = widened(items_);
     policy.limits = limits_;
     if (!allowed(policy)) {
       // What the base asks for is allowed.
-      limits_.memory = std::min(limits_.memory, base_.limits.memory);
-      limits_.pids = std::min(limits_.pids, base_.limits.pids);
-      limits_.disk = std::min(limits_.disk, base_.limits.disk);
-      limits_.inodes = std::min(limits_.inodes, base_.limits.inodes);
-      limits_.output = std::min(limits_.output, base_.limits.output);
-      if (base_.limits.wall) limits_.wall = std::min(limits_.wall.value_or(*base_.limits.wall), *base_.limits.wall);
-      if (base_.limits.cpu_time) {
-        limits_.cpu_time = std::min(limits_.cpu_time.value_or(*base_.limits.cpu_time), *base_.limits.cpu_time);
-      }
+      for (const std::string_view key : learn::learnt_limits()) learn::take_smaller(limits_, base_.limits, key);
       policy.limits = limits_;
     }
     say("checking the whole policy, with its limits");
     const LearnTry tried = runs_.run(policy, base_.observe);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
-    if (succeeded(tried)) return {};
+    if (succeeded(tried)) return take_back(guessed, begun);
     if (differs_by_itself(tried, widened(items_))) {
       tighten();
       continue;
     }
     used_ = learn::most(used_, tried.used);
-    limits_.memory.count *= 2;
-    limits_.pids *= 2;
-    limits_.disk.count *= 2;
-    limits_.inodes *= 2;
-    limits_.output.count *= 2;
-    if (limits_.wall) limits_.wall = *limits_.wall * 2;
-    if (limits_.cpu_time) limits_.cpu_time = *limits_.cpu_time * 2;
+    const bool told = !learn::failed_limits(tried.report).empty();
+    for (const std::string& key : too_small(tried)) {
+      if (!told && std::ranges::find(guessed, key) == guessed.end()) guessed.push_back(key);
+      const Limits before = limits_;
+      learn::take_larger(limits_, learnt, key);
+      if (learn::is_same_limit(before, limits_, key)) learn::double_limit(limits_, key);
+    }
+    if (!told) ++guesses;
   }
   return fail(ErrorCode::kSystem, kStep, "the command does not succeed under the limits that it was seen to need",
               "give it more with --memory, --pids, --disk or --wall");

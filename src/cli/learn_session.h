@@ -53,6 +53,8 @@ class LearnSession {
   bool may_try() const;
   void raise_to_what_was_said(Limits& limits) const;
   Status settle_limits();
+  std::vector<std::string> too_small(const LearnTry& tried) const;
+  Status take_back(const std::vector<std::string>& keys, const Limits& before);
   void list_hosts(const Policy& of_run);
   bool adds_loopback(std::vector<learn::Item>& always);
   void tell_of_secrets() const;
@@ -89,7 +91,7 @@ class LearnSession {
   const Environment& env_;
   LearnRuns runs_;
   std::vector<Ceiling> ceilings_;
-  learn::Secrets secrets_;
+  Secrets secrets_;
   Policy parent_;
   Policy base_;                     // parent and flags
   Limits wide_;                     // of runs that are not about limits
@@ -97,6 +99,7 @@ class LearnSession {
   std::optional<LearnTry> model_;   // the observed run that succeeded
   learn::MustChange must_;          // what each run has to change, as the observed one did
   bool steady_ = true;              // two runs of the same say the same
+  std::size_t doubts_ = 0;          // how often something that was compared turned out to differ by itself
   std::vector<learn::Item> items_;  // what is known to suffice, once it was checked
   std::vector<learn::Item> looks_;
   std::vector<learn::Item> untried_;

@@ -1,6 +1,7 @@
 #include "cli/learn_session.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -162,20 +163,26 @@ Status LearnSession::prepare() {
   widen("--disk", [](Limits& l) { l.disk = std::max(l.disk, gibibytes(1)); });
   widen("--inodes", [](Limits& l) { l.inodes = std::max<std::uint64_t>(l.inodes, 262'144); });
   widen({}, [](Limits& l) { l.output = std::max(l.output, mebibytes(64)); });
+  // No cell gets more than whoever starts it may have.
+  rlimit own{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &own) == 0;
+  widen({}, [&](Limits& l) {
+    l.files = std::max<std::uint64_t>(l.files, known ? std::min<rlim_t>(own.rlim_max, 4096) : 0);
+  });
   return {};
 }
 
 // A command that cannot write where it stands would fail, and nobody would know why.
 void LearnSession::tell_of_secrets() const {
   if (!base_.workspace.path.empty()) return;
-  switch (learn::secrets_below(current_directory(), secrets_)) {
-    case learn::Below::kNothing:
+  switch (secrets_below(current_directory(), secrets_)) {
+    case Below::kNothing:
       return;
-    case learn::Below::kSecrets:
+    case Below::kSecrets:
       return say(
           "there are places of secrets below the current directory: it is shown piece by piece, without them, and "
           "nothing can be made in it itself; --workspace . shows all of it");
-    case learn::Below::kUnknown:
+    case Below::kUnknown:
       return say(
           "the current directory could not be searched for places of secrets (too much in it, or not readable): "
           "it is shown piece by piece, and nothing can be made in it itself; --workspace . shows all of it");

@@ -102,17 +102,16 @@ bool is_of_session(const std::string& name) {
 
 class View {
  public:
-  explicit View(const learn::Secrets& secrets) : secrets_(secrets), until_(Clock::now() + kLongestLook) {}
+  explicit View(const Secrets& secrets) : secrets_(secrets), until_(Clock::now() + kLongestLook) {}
 
   void add(const std::string& path, Kind kind, int depth) {
     struct stat st{};
     // Grants never go through links.
     if (::lstat(path.c_str(), &st) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) return;
-    if (learn::is_secret_place(path, secrets_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants)
-      return;
+    if (is_secret_place(path, secrets_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants) return;
     // What there was no time to look into is not shown; a command that fails for want of it gets it by name.
     if (Clock::now() > until_) return;
-    if (S_ISDIR(st.st_mode) && learn::secrets_below(path, secrets_) != learn::Below::kNothing) {
+    if (S_ISDIR(st.st_mode) && secrets_below(path, secrets_) != Below::kNothing) {
       const auto names = depth < kDeepestSplit ? names_in(path) : std::nullopt;
       for (const std::string& name : names ? *names : std::vector<std::string>()) {
         add((path == "/" ? "" : path) + "/" + name, kind, depth + 1);
@@ -132,7 +131,7 @@ class View {
   std::vector<Item> take() { return std::move(items_); }
 
  private:
-  const learn::Secrets& secrets_;
+  const Secrets& secrets_;
   Clock::time_point until_;
   std::vector<Item> items_;
   std::size_t copies_ = 0;
@@ -155,7 +154,7 @@ learn::Host learn_host() {
           interpreter, count_entries};
 }
 
-std::vector<Item> wide_view(const std::string& cwd, const learn::Secrets& secrets) {
+std::vector<Item> wide_view(const std::string& cwd, const Secrets& secrets) {
   View view(secrets);
   const bool systems = !learn::ungrantable({Kind::kChange, cwd, {}, {}, true}).empty();
   if (!systems && cwd != "/tmp" && cwd != "/work" && cwd != "/home") view.add(cwd, Kind::kChange, 0);
@@ -167,7 +166,7 @@ std::vector<Item> wide_view(const std::string& cwd, const learn::Secrets& secret
 std::vector<Item> passable(const std::map<std::string, std::string>& env) {
   std::vector<Item> out;
   for (const auto& [name, value] : env) {
-    if (is_of_session(name) || is_dangerous_env(name) || learn::is_secret_variable(name)) continue;
+    if (is_of_session(name) || is_dangerous_env(name) || is_secret_variable(name)) continue;
     Item item{Kind::kEnv, name};
     if (learn::ungrantable(item).empty()) out.push_back(std::move(item));
   }
@@ -180,7 +179,7 @@ std::vector<std::string> withheld(const std::map<std::string, std::string>& env,
     const bool given = grants.set.contains(name) || std::ranges::any_of(grants.pass, [&](const std::string& pattern) {
                          return matches_env_pattern(pattern, name);
                        });
-    if (given || is_of_session(name) || is_dangerous_env(name) || !learn::is_secret_variable(name)) continue;
+    if (given || is_of_session(name) || is_dangerous_env(name) || !is_secret_variable(name)) continue;
     if (learn::ungrantable({Kind::kEnv, name}).empty()) out.push_back(name);
   }
   return out;

@@ -16,7 +16,7 @@ bool is_directory(const std::string& path);
 // What the observed run is shown beyond its policy: the caller's directory, as a private copy; what lies in the home
 // directory and in the places of optional software, to be read and executed; never a place of secrets, nor a directory
 // with one somewhere in it.
-std::vector<learn::Item> wide_view(const std::string& cwd, const learn::Secrets& secrets);
+std::vector<learn::Item> wide_view(const std::string& cwd, const Secrets& secrets);
 
 // Variables that may be tried: neither dangerous nor secret-like, nor about the caller's own session.
 std::vector<learn::Item> passable(const std::map<std::string, std::string>& env);

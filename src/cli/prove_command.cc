@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <limits.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -24,12 +22,14 @@
 #include "cli/run_options.h"
 #include "cli/secret_grants.h"
 #include "host/probe.h"
+#include "observe/secret_host.h"
 #include "plan/doctor.h"
 #include "prove/manifest.h"
 #include "prove/runner.h"
 #include "prove/words.h"
 #include "report/text.h"
 #include "sys/file.h"
+#include "sys/users.h"
 
 namespace cloche::cli {
 namespace {
@@ -200,10 +200,8 @@ prove::Words homes_of(const Environment& env) {
     if (path.starts_with('/') && std::ranges::find(out, path) == out.end()) out.push_back(path);
   };
   if (const auto home = env.find("HOME"); home != env.end()) add(home->second);
-  // getpwuid would load the host's modules, which a program without a loader cannot.
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> users(std::fopen("/etc/passwd", "re"), std::fclose);
-  while (const passwd* entry = users ? ::fgetpwent(users.get()) : nullptr) {
-    if (entry->pw_uid == ::geteuid()) add(entry->pw_dir);
+  for (const sys::User& user : sys::users_of_this_host()) {
+    if (user.uid == ::geteuid()) add(user.home);
   }
   for (const std::string& home : prove::Words(out)) {
     std::array<char, PATH_MAX> path{};
@@ -227,7 +225,7 @@ Result<prove::Granted> check_policy(const Parsed& parsed, const std::string& fil
   CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
   const prove::Words homes = homes_of(env);
   prove::Granted granted = prove::granted_by(policy, plan, homes);
-  granted.secrets = secret_grants(policy, homes);
+  granted.secrets = secret_grants(policy, homes, homes_of_host());
   return granted;
 }
 

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/units.h"
-#include "learn/secret_places.h"
 #include "policy/key_value.h"
+#include "policy/secret_places.h"
 
 namespace cloche::cli {
 namespace {
@@ -33,21 +33,31 @@ std::string named(const std::vector<std::string>& places, const std::string& hom
 }
 
 // Nothing: it is no grant of secrets.
-std::optional<std::string> secrets_in(const std::string& path, const std::string& home) {
+std::optional<std::string> secrets_in(const std::string& path, const std::string& home,
+                                      const std::vector<std::string>& others) {
   const std::string grant = with_home(path, home);
   const std::string shown = shown_text(without_home(grant, home));
-  if (learn::is_secret_place(grant, {.home = home})) return shown;
-  std::vector<std::string> inside = learn::secret_places_of(home);
-  std::erase_if(inside, [&grant](const std::string& place) {
-    return !path_covers(grant, place) || ::access(place.c_str(), F_OK) != 0;
-  });
-  if (inside.empty() && !path_covers(grant, home)) return std::nullopt;
+  if (is_secret_place(grant, {.home = home, .homes = others})) return shown;
+  std::vector<std::string> inside;
+  bool whole = path_covers(grant, home);
+  const auto add = [&](const std::string& one) {
+    whole = whole || path_covers(grant, one);
+    for (std::string& place : secret_places_of(one)) {
+      if (path_covers(grant, place) && ::access(place.c_str(), F_OK) == 0) inside.push_back(std::move(place));
+    }
+  };
+  add(home);
+  for (const std::string& other : others) {
+    if (other != home && ::access(other.c_str(), F_OK) == 0) add(other);
+  }
+  if (inside.empty() && !whole) return std::nullopt;
   return shown + named(inside, home);
 }
 
 }  // namespace
 
-std::vector<std::string> secret_grants(const Policy& policy, const std::vector<std::string>& homes) {
+std::vector<std::string> secret_grants(const Policy& policy, const std::vector<std::string>& homes,
+                                       const std::vector<std::string>& others) {
   const std::pair<const char*, const std::vector<std::string>*> grants[] = {{"files.read", &policy.files.read},
                                                                             {"files.write", &policy.files.write},
                                                                             {"files.exec", &policy.files.exec},
@@ -56,7 +66,7 @@ std::vector<std::string> secret_grants(const Policy& policy, const std::vector<s
   for (const auto& [key, paths] : grants) {
     for (const std::string& path : *paths) {
       for (const std::string& home : homes) {
-        const auto found = secrets_in(path, clean_path(home));
+        const auto found = secrets_in(path, clean_path(home), others);
         if (!found) continue;
         out.push_back(fmt::format("{} {}", key, *found));
         break;

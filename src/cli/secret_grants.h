@@ -9,7 +9,8 @@
 namespace cloche::cli {
 
 // One text for each grant: files.write "~" (with ~/.ssh and ~/.netrc). `homes` are the spellings of the user's home
-// directory; what is only above or beside a place counts if that is there.
-std::vector<std::string> secret_grants(const Policy& policy, const std::vector<std::string>& homes);
+// directory, `others` those of other users; what is only above or beside a place counts if that is there.
+std::vector<std::string> secret_grants(const Policy& policy, const std::vector<std::string>& homes,
+                                       const std::vector<std::string>& others = {});
 
 }  // namespace cloche::cli

@@ -42,6 +42,24 @@ TEST_F(SecretGrants, WhatHasPlacesOfSecretsInItNamesThem) {
   EXPECT_EQ(of_read("~"), Texts{"files.read \"~\""}) << "whatever will be in it";
 }
 
+TEST_F(SecretGrants, SoAreThoseOfOtherUsers) {
+  const std::string other = home_ + "-other";
+  std::filesystem::create_directories(other + "/.codex");
+  std::filesystem::create_directories(other + "/project");
+  const auto of = [&](const std::string& path) {
+    Policy policy;
+    policy.files.read = {path};
+    return secret_grants(policy, {home_}, {other});
+  };
+  EXPECT_EQ(of(other + "/.codex/auth.json"), Texts{"files.read \"" + other + "/.codex/auth.json\""});
+  EXPECT_EQ(of(other + "/.config/gh/hosts.yml").size(), 1u);
+  EXPECT_EQ(of(other), Texts{"files.read \"" + other + "\" (with " + other + "/.codex)"});
+  EXPECT_EQ(of(other + "/project"), Texts{});
+  EXPECT_EQ(of("/root/.claude.json"), Texts{"files.read \"/root/.claude.json\""});
+  EXPECT_EQ(of("/srv/keys/server.key"), Texts{"files.read \"/srv/keys/server.key\""});
+  std::filesystem::remove_all(other);
+}
+
 TEST_F(SecretGrants, OtherGrantsAreNone) {
   for (const char* path : {"~/project", "/usr", "/etc/hosts", "~/.sshd"}) EXPECT_EQ(of_read(path), Texts{}) << path;
 }

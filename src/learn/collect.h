@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "learn/item.h"
-#include "learn/secret_places.h"
 #include "observe/explain.h"
 #include "observe/sighting.h"
+#include "policy/secret_places.h"
 #include "report/network.h"
 
 namespace cloche::learn {

@@ -5,6 +5,7 @@
 
 #include "base/glyph.h"
 #include "learn/collect.h"
+#include "policy/secret_places.h"
 
 namespace cloche::learn {
 namespace {
@@ -21,6 +22,7 @@ std::string host_and_port(const Connection& c) {
 
 // Anything but a missing rule is a reason of its own, and no rule would help.
 std::string way_to_host(const std::string& whom, const std::string& reason) {
+  if (std::string kept = reason_to_keep_from(whom); !kept.empty()) return kept;
   const bool no_rule = reason.empty() || reason.find(" is not in net.allow") != std::string::npos;
   return no_rule ? fmt::format("--allow-net {} lets it through", whom) : shown_policy_line(reason);
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "learn/item.h"
-#include "learn/secret_places.h"
+#include "policy/secret_places.h"
 
 namespace cloche::learn {
 

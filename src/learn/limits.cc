@@ -40,6 +40,7 @@ Used most(const Used& a, const Used& b) {
   }
   out.disk = std::max(a.disk, b.disk);
   out.inodes = std::max(a.inodes, b.inodes);
+  out.files = std::max(a.files, b.files);
   out.memory_by_process = a.memory_by_process || b.memory_by_process;
   return out;
 }
@@ -56,6 +57,7 @@ Limits limits_for(const Used& used, const Limits& base) {
   out.output = size_for(output_of(usage) * 2, kibibytes(64), kibibytes(64));
   out.disk = size_for(used.disk.count * 2, mebibytes(16), mebibytes(4));
   out.inodes = std::max<std::uint64_t>(1024, rounded_up(used.inodes * 2, 256));
+  if (used.files != 0) out.files = std::max<std::uint64_t>(64, rounded_up(used.files * 2, 16));
   return out;
 }
 
@@ -63,6 +65,7 @@ std::vector<std::string> unmeasured(const Used& used) {
   std::vector<std::string> out;
   if (memory_of(used).count == 0) out.emplace_back("limits.memory");
   if (used.usage.pids_peak == 0) out.emplace_back("limits.pids");
+  if (used.files == 0) out.emplace_back("limits.files");
   return out;
 }
 
@@ -77,7 +80,81 @@ Limits raised_limits(const Used& used, const Limits& base) {
   if (output_of(usage) > base.output.count) out.output = learnt.output;
   if (used.disk > base.disk) out.disk = learnt.disk;
   if (used.inodes > base.inodes) out.inodes = learnt.inodes;
+  if (used.files > base.files) out.files = learnt.files;
   return out;
+}
+
+const std::vector<std::string_view>& learnt_limits() {
+  static const std::vector<std::string_view> kKeys{"limits.wall",  "limits.cpu_time", "limits.memory", "limits.pids",
+                                                   "limits.files", "limits.output",   "limits.disk",   "limits.inodes"};
+  return kKeys;
+}
+
+std::vector<std::string> failed_limits(const Report& report) {
+  std::vector<std::string> out;
+  // The outcome is told as a denial, too (supervise/run_denials.cc).
+  for (const Denial& denial : report.denials) {
+    const std::string key = denial.detail.substr(0, denial.detail.find(':'));
+    const bool known = std::ranges::find(learnt_limits(), key) != learnt_limits().end();
+    if (denial.what == "limit" && known && std::ranges::find(out, key) == out.end()) out.push_back(key);
+  }
+  return out;
+}
+
+namespace {
+
+template <typename Act>
+void with_field(std::string_view key, const Act& act) {
+  if (key == "limits.wall") act(&Limits::wall);
+  if (key == "limits.cpu_time") act(&Limits::cpu_time);
+  if (key == "limits.memory") act(&Limits::memory);
+  if (key == "limits.pids") act(&Limits::pids);
+  if (key == "limits.files") act(&Limits::files);
+  if (key == "limits.output") act(&Limits::output);
+  if (key == "limits.disk") act(&Limits::disk);
+  if (key == "limits.inodes") act(&Limits::inodes);
+}
+
+Bytes twice(Bytes value) { return {value.count * 2}; }
+std::uint64_t twice(std::uint64_t value) { return value * 2; }
+std::optional<Millis> twice(std::optional<Millis> value) { return value ? std::optional(*value * 2) : value; }
+
+// No limit on time is the largest.
+template <typename T>
+bool exceeds(const T& one, const T& other) {
+  if constexpr (requires { one.has_value(); }) {
+    return other && (!one || *one > *other);
+  } else {
+    return one > other;
+  }
+}
+
+}  // namespace
+
+void double_limit(Limits& limits, std::string_view key) {
+  with_field(key, [&](auto field) { limits.*field = twice(limits.*field); });
+}
+
+void copy_limit(Limits& to, const Limits& from, std::string_view key) {
+  with_field(key, [&](auto field) { to.*field = from.*field; });
+}
+
+void take_larger(Limits& limits, const Limits& other, std::string_view key) {
+  with_field(key, [&](auto field) {
+    if (exceeds(other.*field, limits.*field)) limits.*field = other.*field;
+  });
+}
+
+void take_smaller(Limits& limits, const Limits& other, std::string_view key) {
+  with_field(key, [&](auto field) {
+    if (exceeds(limits.*field, other.*field)) limits.*field = other.*field;
+  });
+}
+
+bool is_same_limit(const Limits& one, const Limits& other, std::string_view key) {
+  bool same = true;
+  with_field(key, [&](auto field) { same = one.*field == other.*field; });
+  return same;
 }
 
 }  // namespace cloche::learn

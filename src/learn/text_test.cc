@@ -151,7 +151,10 @@ TEST(Limits, HaveHeadRoomAndALeast) {
   used.usage.pids_peak = 30;
   used.usage.wall = Millis(10'001);
   used.disk = mebibytes(33);
+  used.files = 300;
   const Limits got = limits_for(used, base);
+  EXPECT_EQ(least.files, base.files);  // not measured
+  EXPECT_EQ(got.files, 608U);
   EXPECT_EQ(got.memory, mebibytes(160));
   EXPECT_EQ(got.pids, 64U);
   EXPECT_EQ(got.wall, Millis(32'000));
@@ -167,11 +170,46 @@ TEST(Limits, OfAPolicyThatIsWidenedOnlyGrow) {
   EXPECT_EQ(raised_limits(used, base).memory, mebibytes(912));
 }
 
+TEST(Limits, ThatARunFailedOfAreKnownByWhatItWasDenied) {
+  Report report;
+  report.denials = {{"read", "limits.pids: x", 1},
+                    {"limit", "limits.files: open refused", 3},
+                    {"limit", "limits.memory: it was out of memory", 1},
+                    {"limit", "limits.files: again", 1},
+                    {"limit", "net.limits.bytes_in: too much", 1}};
+  EXPECT_THAT(failed_limits(report), testing::ElementsAre("limits.files", "limits.memory"));
+}
+
+TEST(Limits, AreRaisedOneByOne) {
+  const Limits base = preset("untrusted")->limits;
+  for (const std::string_view key : learnt_limits()) {
+    Limits limits = base;
+    double_limit(limits, key);
+    for (const std::string_view other : learnt_limits())
+      EXPECT_EQ(is_same_limit(limits, base, other), other != key) << key;
+    Limits back = limits;
+    take_smaller(back, base, key);
+    EXPECT_EQ(back, base) << key;
+    take_larger(back, limits, key);
+    EXPECT_EQ(back, limits) << key;
+    copy_limit(back, base, key);
+    EXPECT_EQ(back, base) << key;
+  }
+  Limits endless = base;
+  endless.wall.reset();
+  Limits bounded = endless;
+  take_smaller(bounded, base, "limits.wall");
+  EXPECT_EQ(bounded.wall, base.wall);
+  take_larger(bounded, endless, "limits.wall");
+  EXPECT_EQ(bounded.wall, std::nullopt);
+}
+
 TEST(Limits, OfMemoryAreNotLearntWhereAddressSpaceIsBounded) {
   const Limits base = preset("untrusted")->limits;
   Used used;
   used.usage.memory_peak = mebibytes(600);
   used.usage.pids_peak = 1;
+  used.files = 9;
   Used more;
   more.memory_by_process = true;
   used = most(used, more);
@@ -182,7 +220,8 @@ TEST(Limits, OfMemoryAreNotLearntWhereAddressSpaceIsBounded) {
 
 TEST(Limits, SayWhatWasNotMeasured) {
   Used used;
-  EXPECT_THAT(unmeasured(used), testing::ElementsAre("limits.memory", "limits.pids"));
+  EXPECT_THAT(unmeasured(used), testing::ElementsAre("limits.memory", "limits.pids", "limits.files"));
+  used.files = 4;
   used.usage.pids_peak = 1;
   used.usage.memory_peak = mebibytes(1);
   EXPECT_THAT(unmeasured(used), testing::IsEmpty());

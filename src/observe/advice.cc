@@ -12,6 +12,7 @@
 #include "policy/check.h"
 #include "policy/key_value.h"
 #include "policy/policy.h"
+#include "policy/secret_places.h"
 
 namespace cloche::observe {
 namespace {
@@ -37,7 +38,32 @@ bool is_wide(const std::string& path) {
   return slash == 0 || slash == std::string::npos || path.substr(0, slash) == "/home";
 }
 
-Advice grant(const std::vector<std::string>& paths, Right right) {
+// A path that a line would name.
+struct Piece {
+  std::string path;
+  bool directory = false;
+};
+
+const Secrets& secrets_of(const Asked& asked) {
+  static const Secrets kOfNobody;
+  return asked.secrets != nullptr ? *asked.secrets : kOfNobody;
+}
+
+// Why no line names it; empty: one may. Whoever needs a secret writes that line himself.
+std::string kept_back(const Piece& piece, const Secrets& secrets) {
+  if (is_secret_place(piece.path, secrets)) return "it is a place of secrets: nobody is advised to open one";
+  if (!piece.directory) return {};
+  const bool known = holds_secret_places(piece.path, secrets);
+  const Below below = known || !secrets.search ? Below::kNothing : secrets.search(piece.path);
+  if (known || below == Below::kSecrets) {
+    return fmt::format("there are places of secrets in {}; grant what is needed of it by name", quoted(piece.path));
+  }
+  if (below == Below::kNothing) return {};
+  return fmt::format("{} has too much in it to be searched for places of secrets; grant what is needed of it by name",
+                     quoted(piece.path));
+}
+
+Advice line_for(const std::vector<std::string>& paths, Right right) {
   Policy policy;
   auto& list = right == Right::kRead    ? policy.files.read
                : right == Right::kWrite ? policy.files.write
@@ -47,6 +73,16 @@ Advice grant(const std::vector<std::string>& paths, Right right) {
   std::string names;
   for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + quoted(path);
   return allow(fmt::format("{} = [{}]", key_of(right), names));
+}
+
+// The same, unless it would open secrets.
+Advice grant(const std::vector<Piece>& pieces, Right right, const Asked& asked) {
+  std::vector<std::string> paths;
+  for (const Piece& piece : pieces) {
+    if (std::string reason = kept_back(piece, secrets_of(asked)); !reason.empty()) return never(std::move(reason));
+    paths.push_back(piece.path);
+  }
+  return line_for(paths, right);
 }
 
 // What a plan would have to say for a cell that can do everything.
@@ -145,32 +181,37 @@ std::string quoted(const std::string& text) { return toml_string(text); }
 
 Advice advise_path(const std::string& path, Right right, const Asked& asked) {
   if (!asked.allowed) return never("this user may not do that outside of a cell either");
-  const Advice line = grant({path}, right);
-  if (line.allow.empty() || !is_wide(path)) return line;
-  if (right != Right::kWrite) {
-    return asked.directory ? never(fmt::format("that would grant all of {}; grant what is needed of it", path)) : line;
+  if (Advice line = line_for({path}, right); line.allow.empty()) return line;
+  if (is_wide(path) && (right == Right::kWrite || asked.directory)) {
+    const std::string rest =
+        right == Right::kWrite ? instead_of_all(asked.plan) : std::string("grant what is needed of it");
+    return never(fmt::format("that would grant all of {}; {}", path, rest));
   }
-  return never(fmt::format("that would grant all of {}; {}", path, instead_of_all(asked.plan)));
+  return grant({{path, asked.directory}}, right, asked);
 }
 
 Advice advise_linked(const Linked& linked, Right right, const Asked& asked) {
   if (!asked.allowed) return never("this user may not do that outside of a cell either");
-  std::vector<std::string> paths;
+  std::vector<Piece> pieces;
   for (const std::string& folder : linked.folders) {
-    if (is_wide(folder) || !grant({folder}, Right::kRead).never.empty()) return advise_other_name(linked, right, asked);
-    if (std::ranges::find(paths, folder) == paths.end()) paths.push_back(folder);
+    const Piece piece{folder, true};
+    if (is_wide(folder) || !grant({piece}, Right::kRead, asked).never.empty()) {
+      return advise_other_name(linked, right, asked);
+    }
+    if (std::ranges::find(pieces, folder, &Piece::path) == pieces.end()) pieces.push_back(piece);
   }
   // The links are all that is missing.
-  if (linked.has_real) return grant(paths, Right::kRead);
-  const bool inside = std::ranges::any_of(paths, [&](const auto& path) { return path_covers(path, linked.real); });
-  const Advice target = grant({linked.real}, right);
+  if (linked.has_real) return grant(pieces, Right::kRead, asked);
+  const bool inside = std::ranges::any_of(pieces, [&](const Piece& p) { return path_covers(p.path, linked.real); });
+  const Piece real{linked.real, asked.directory};
+  const Advice target = grant({real}, right, asked);
   if (target.allow.empty()) return target;
-  if (right == Right::kWrite && !(inside && paths.size() == 1)) {
-    return never(
-        fmt::format("it takes {} for the symbolic link and {}", grant(paths, Right::kRead).allow, target.allow));
+  if (right == Right::kWrite && !(inside && pieces.size() == 1)) {
+    return never(fmt::format("it takes {} for the symbolic link and {}", grant(pieces, Right::kRead, asked).allow,
+                             target.allow));
   }
-  if (!inside) paths.push_back(linked.real);
-  return grant(paths, right);
+  if (!inside) pieces.push_back(real);
+  return grant(pieces, right, asked);
 }
 
 Advice advise_mounted(const Advice& folder) {
@@ -205,9 +246,15 @@ Advice advise_own_program(const std::string& path) {
   return allow("files.exec_writable = true");
 }
 
-Advice advise_socket(const std::string& path) { return allow(fmt::format("sockets.allow = [{}]", quoted(path))); }
+Advice advise_socket(const std::string& named, const std::string& real, const Secrets& secrets) {
+  for (const std::string& path : {named, real}) {
+    if (std::string reason = kept_back({path}, secrets); !reason.empty()) return never(std::move(reason));
+  }
+  return allow(fmt::format("sockets.allow = [{}]", quoted(real)));
+}
 
 Advice advise_host(const std::string& host_and_port) {
+  if (std::string reason = reason_to_keep_from(host_and_port); !reason.empty()) return never(std::move(reason));
   return allow(fmt::format("net.allow = [{}]", quoted(host_and_port)));
 }
 
@@ -219,6 +266,7 @@ Advice advise_denied_host(const std::string& host_and_port, const std::string& r
 
 Advice advise_name(const std::string& host, const std::string& reason) {
   if (reason.find(" is not in net.allow") == std::string::npos) return never(reason);
+  if (std::string kept = reason_to_keep_from(host); !kept.empty()) return never(std::move(kept));
   return never(fmt::format("name the port, too: net.allow = [\"{}:PORT\"]", host));
 }
 

@@ -15,8 +15,9 @@ struct Advice {
 
 struct Asked {
   const Plan& plan;
-  bool allowed = false;    // the engine's own user may do it
-  bool directory = false;  // it is one
+  bool allowed = false;              // the engine's own user may do it
+  bool directory = false;            // it is one
+  const Secrets* secrets = nullptr;  // what no line may open; none: what the table knows of any host
 };
 Advice advise_path(const std::string& path, Right right, const Asked& asked);
 // Behind symbolic links that the guest does not see.
@@ -37,7 +38,8 @@ Advice advise_copy();
 Advice advise_no_network(const Plan& plan);
 // A program that the guest made.
 Advice advise_own_program(const std::string& path);
-Advice advise_socket(const std::string& path);
+// By the name that the guest has for it, and by where it really is.
+Advice advise_socket(const std::string& named, const std::string& real, const Secrets& secrets);
 Advice advise_host(const std::string& host_and_port);
 // One that the gateway refused for a reason.
 Advice advise_denied_host(const std::string& host_and_port, const std::string& reason);

@@ -30,7 +30,7 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
   if (s.family == Family::kPath) {
     const auto found = look(s.what, Right::kWrite);
     if (!found || !found->socket || s.presence == Presence::kThere) return std::nullopt;
-    return denial_of("connect", s.what, s, advise_socket(found->real));
+    return denial_of("connect", s.what, s, advise_socket(s.what, found->real, look.secrets()));
   }
   // With a gateway each connection is its business, and in its record; with the host's network nothing is denied.
   if (plan.has_network() || plan.net == NetMode::kHost || s.what.empty()) return std::nullopt;
@@ -143,6 +143,11 @@ class List {
 };
 
 }  // namespace
+
+const Secrets& HostLook::secrets() const {
+  static const Secrets kOfNobody;
+  return kept_ ? kept_() : kOfNobody;
+}
 
 void add_programs(std::string& list, std::string_view more) {
   constexpr std::ptrdiff_t kMost = 4;

@@ -6,10 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "observe/sighting.h"
 #include "plan/plan.h"
+#include "policy/secret_places.h"
 #include "report/report.h"
 
 namespace cloche::observe {
@@ -28,7 +31,27 @@ struct HostPath {
   std::vector<std::string> closed{};
   std::string interpreter{};  // that the first line of a script names; only where kExecute was asked for
 };
-using HostLook = std::function<std::optional<HostPath>(const std::string& path, Right right)>;
+// Asks for them, and knows what no line may open.
+class HostLook {
+ public:
+  using Ask = std::function<std::optional<HostPath>(const std::string& path, Right right)>;
+  using Kept = std::function<const Secrets&()>;
+
+  HostLook() = default;
+  template <typename F>
+  requires std::is_invocable_r_v < std::optional<HostPath>,
+  const F&, const std::string&,
+      Right > HostLook(F ask) : ask_(std::move(ask)) {}  // NOLINT(google-explicit-constructor): a look is what it asks
+  HostLook(Ask ask, Kept kept) : ask_(std::move(ask)), kept_(std::move(kept)) {}
+
+  std::optional<HostPath> operator()(const std::string& path, Right right) const { return ask_(path, right); }
+  // Found out when it is first asked for. Where nobody said, what the table knows of any host.
+  const Secrets& secrets() const;
+
+ private:
+  Ask ask_;
+  Kept kept_;
+};
 
 // The rights that a guest of the plan has to a path without links, in Landlock's words.
 std::uint64_t rights_to(const Plan& plan, const std::string& path);

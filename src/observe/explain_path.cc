@@ -139,8 +139,13 @@ std::string closed_to_strangers(const Plan& plan, const HostPath& found) {
 }
 
 // Whatever the modes of files say.
-Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
-  const Asked asked{plan, found.allowed, found.directory};
+Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found,
+                      const Secrets& secrets) {
+  // A link must not make less of a place of secrets than its name does.
+  const Asked asked{plan, found.allowed, found.directory, &secrets};
+  for (const std::string& name : {s.what, place_of(s)}) {
+    if (is_secret_place(name, secrets)) return advise_path(name, need.right, asked);
+  }
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
     return advise_mounted(advise_path(found.real, need.right, asked));
   }
@@ -154,23 +159,33 @@ Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, con
 
 // Another cell alone would not show what no line grants, and nobody opens a file to all for one guest.
 Advice advice_to_stranger(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found,
-                          const std::string& closed) {
-  const Advice here = advice_by_plan(s, plan, need, found);
+                          const std::string& closed, const Secrets& secrets) {
+  const Advice here = advice_by_plan(s, plan, need, found, secrets);
   if (here.allow.empty()) return here;
   Plan native = plan;
   native.tier = Tier::kNamespace;
   native.backend = Backend::kNamespace;
-  return advise_stranger(closed, plan, advice_by_plan(s, native, need, found));
+  return advise_stranger(closed, plan, advice_by_plan(s, native, need, found, secrets));
 }
 
-Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found) {
+// What lies in the system's own trees is in no home directory, and most of what programs do without lies there: no
+// home is looked for on its account.
+const Secrets& secrets_for(const HostPath& found, const HostLook& look) {
+  static const Secrets kOfNobody;
+  constexpr auto kTrees = std::to_array<const char*>({"/etc", "/usr", "/proc", "/sys", "/dev"});
+  const bool systems = std::ranges::any_of(kTrees, [&](const char* tree) { return covers(tree, found.real); });
+  return systems && !found.directory ? kOfNobody : look.secrets();
+}
+
+Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found, const HostLook& look) {
   if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
   // The host's /proc has another "self".
   if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, {plan, found.allowed, found.directory});
   if (s.use == Use::kBind) return advise_bound();
   const std::string closed = closed_to_strangers(plan, found);
-  if (closed.empty() || !found.allowed) return advice_by_plan(s, plan, need, found);
-  return advice_to_stranger(s, plan, need, found, closed);
+  const Secrets& secrets = secrets_for(found, look);
+  if (closed.empty() || !found.allowed) return advice_by_plan(s, plan, need, found, secrets);
+  return advice_to_stranger(s, plan, need, found, closed, secrets);
 }
 
 }  // namespace
@@ -246,7 +261,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   const bool ours =
       s.presence == Presence::kUnknown ? is_of_the_host(plan, found->real) : hidden && is_the_hosts(plan, found->real);
   if (ours && suffices(rights_to(plan, found->real), need)) return std::nullopt;
-  return denial_of(need.word, s.what, s, advice_for(s, plan, need, *found));
+  return denial_of(need.word, s.what, s, advice_for(s, plan, need, *found, look));
 }
 
 std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, const HostLook& look) {

@@ -14,9 +14,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Explain, X4_AReadOfWhatTheCellDoesNotShow) {
-  const auto denials = explained(path(Use::kOpen, "/home/me/.ssh/id"), Host().has("/home/me/.ssh/id"));
+  const auto denials = explained(path(Use::kOpen, "/home/me/notes/id"), Host().has("/home/me/notes/id"));
   ASSERT_EQ(denials.size(), 1u);
-  EXPECT_EQ(denials[0], (Denial{"read", "/home/me/.ssh/id", 2, "prog", "files.read = [\"/home/me/.ssh/id\"]", ""}));
+  EXPECT_EQ(denials[0], (Denial{"read", "/home/me/notes/id", 2, "prog", "files.read = [\"/home/me/notes/id\"]", ""}));
 }
 
 TEST(Explain, X4_WhatIsNowhereWasNotDenied) {

@@ -52,6 +52,8 @@ class Observer {
   const std::string& ran() const { return ran_; }
   // How often somebody was seen to have that many, by what he did with the last one.
   std::uint64_t all_open() const { return all_open_; }
+  // The most that one process had, with the one that it was about to get; 0 where the kernel does not tell.
+  std::uint64_t most_open() const { return most_open_; }
   // Different ones that there was no room for.
   std::uint64_t forgotten() const { return forgotten_; }
 
@@ -109,6 +111,7 @@ class Observer {
   std::uint64_t forgotten_ = 0;
   std::uint64_t opens_refused_ = 0;
   std::uint64_t all_open_ = 0;
+  std::uint64_t most_open_ = 0;
   std::string openers_;
   std::string ran_;
   guest_view::OpenFiles open_files_;

@@ -60,6 +60,7 @@ void Observer::note_descriptors(const seccomp_notif& told, const filter::Watched
                         (told.data.args[call.descriptor] & 0xffffffff) + 1 == plan_.limits.files;
   if (!makes && !has_last) return;
   const std::uint64_t open = open_files_.of(static_cast<pid_t>(told.pid));
+  if (open != 0) most_open_ = std::max(most_open_, open + (call.use == Use::kPair ? 2 : makes ? 1 : 0));
   if (open == 0 || open + (call.use == Use::kPair ? 1 : 0) < plan_.limits.files) return;
   ++(makes ? opens_refused_ : all_open_);
   observe::add_programs(openers_, name_of(static_cast<pid_t>(told.pid)));

@@ -53,8 +53,9 @@ struct RunWiring {
   std::optional<timespec> not_before = {};
   // While files are copied into the cell: bytes so far.
   std::function<void(std::uint64_t bytes)> on_copying = {};
-  // What was seen of the guest, before the report.
-  std::function<void(const std::vector<observe::Sighting>&)> on_seen = {};
+  // What was seen of the guest, and the most files that one of its processes had open (0: not known); before the
+  // report.
+  std::function<void(const std::vector<observe::Sighting>&, std::uint64_t most_open)> on_seen = {};
   // A step of the plan that failed, and errno; before the report.
   std::function<void(wire::StepKind, int)> on_step_failed = {};
   // Runs with a gateway: what goes out, as it happens. A connection is told when it opens and when it is over.

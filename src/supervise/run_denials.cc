@@ -10,6 +10,7 @@
 #include "observe/explain.h"
 #include "observe/host_look.h"
 #include "observe/named.h"
+#include "observe/secret_host.h"
 #include "report/render.h"
 #include "supervise/run.h"
 
@@ -75,12 +76,18 @@ void Run::explain_denials() {
     std::ranges::move(more, std::back_inserter(report_.denials));
   };
   if (observer_) {
-    std::optional<HostLook> host;  // made when it is first asked
-    const auto look = [&](const std::string& path, observe::Right right) -> std::optional<observe::HostPath> {
-      if (HostLook::is_known_to_be_missing(path)) return std::nullopt;
-      if (!host) host.emplace(HostLook::of_this_host());
-      return host->look(path, right);
-    };
+    std::optional<HostLook> host;    // made when it is first asked
+    std::optional<Secrets> secrets;  // so are these
+    const observe::HostLook look(
+        [&](const std::string& path, observe::Right right) -> std::optional<observe::HostPath> {
+          if (HostLook::is_known_to_be_missing(path)) return std::nullopt;
+          if (!host) host.emplace(HostLook::of_this_host());
+          return host->look(path, right);
+        },
+        [&]() -> const Secrets& {
+          if (!secrets) secrets.emplace(secrets_for_advice());
+          return *secrets;
+        });
     append(observe::explain(observer_->sightings(), plan_, look));
     append_named(report_, err_ring_.tail(), plan_, look);
     if (observer_->opens_refused() != 0) {
@@ -94,7 +101,7 @@ void Run::explain_denials() {
     if (observer_->forgotten() != 0) {
       report_.denials.push_back({"more", "the guest did more different things than are kept", observer_->forgotten()});
     }
-    if (wiring_.on_seen) wiring_.on_seen(observer_->sightings());
+    if (wiring_.on_seen) wiring_.on_seen(observer_->sightings(), observer_->most_open());
   }
   if (report_.network) append(observe::explain_network(*report_.network, observer_ ? observer_->ran() : ""));
 }

@@ -73,13 +73,13 @@ class World {
             [](const std::string& path) { return std::optional(path.size() % 16); }};
   }
 
-  learn::Secrets secrets() const {
-    learn::Secrets out{"/home/me", {"/srv/kept"}, {}};
+  Secrets secrets() const {
+    Secrets out{"/home/me", {"/srv/kept"}, {}};
     out.search = [this, known = out](const std::string& directory) {
       const bool any = std::ranges::any_of(files_, [&](const auto& file) {
-        return path_covers(directory, file.first) && learn::is_secret_place(file.first, known);
+        return path_covers(directory, file.first) && is_secret_place(file.first, known);
       });
-      return any ? learn::Below::kSecrets : learn::Below::kNothing;
+      return any ? Below::kSecrets : Below::kNothing;
     };
     return out;
   }
@@ -130,12 +130,12 @@ void check_words(const std::vector<learn::Wanted>& wanted) {
   }
 }
 
-void check_grants(const std::vector<Item>& items, const learn::Secrets& secrets) {
+void check_grants(const std::vector<Item>& items, const Secrets& secrets) {
   for (const Item& item : items) {
     require(learn::ungrantable(item).empty());
     if (item.kind == Kind::kExecWritable) continue;
-    require(item.what.starts_with('/') && !learn::is_secret_place(item.what, secrets));
-    if (item.directory) require(learn::secrets_below(item.what, secrets) == learn::Below::kNothing);
+    require(item.what.starts_with('/') && !is_secret_place(item.what, secrets));
+    if (item.directory) require(secrets_below(item.what, secrets) == Below::kNothing);
     if (item.kind == Kind::kChange) require(item.directory);
   }
 }

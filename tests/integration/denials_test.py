@@ -338,6 +338,18 @@ attempt(read)
         _, report = self.run_report("--", "sh", "-c", f"[ -f {self.data} ]; exit 0")
         self.assertNotIn(("read", self.data), self.told(report, "read"), "a guest that succeeded")
 
+    def test_X4_no_line_opens_secrets(self):
+        os.mkdir(os.path.join(self.place, "folder"))
+        for name in (".env", ".netrc", "server.key", "folder/id_rsa"):
+            path = self.file(name, "CANARY\n")
+            _, report = self.run_report("--", "cat", path)
+            denial = self.denial(report, "read", path)
+            self.assertEqual(denial.get("allow", ""), "", denial)
+            self.assertIn("place of secrets", denial["never"])
+        _, report = self.run_report("--", "ls", os.path.join(self.place, "folder"))
+        denial = self.denial(report, "read", os.path.join(self.place, "folder"))
+        self.assertIn("places of secrets", denial["never"])
+
     def test_X4_errors_that_are_no_text_end_a_run(self):
         # Beginnings of characters before a slash: whoever looks for names in them comes to an end.
         for odd in (r"\342\200/ x: No such file or directory\n", r"\342\200/", r"\342/", r"/\342\200", r"\360\237/"):

@@ -100,3 +100,26 @@ class LearnSecrets(LearnCase):
         done = self.learn("--", program)
         self.assertEqual((done.returncode, done.stdout), (126, ""), done.stderr)
         self.assertIn(f"exec {program}: it holds secrets", done.stderr)
+
+    def test_X5_tokens_of_agents_and_keys_in_projects_are_neither_shown_nor_granted(self):
+        home = self.path("home")
+        os.symlink("home", self.path("way-home"))
+        kept = [home + "/" + name for name in (".claude.json", ".claude/.credentials.json", ".codex/auth.json", ".env.local",
+                                               ".config/gh/hosts.yml", ".config/github-copilot/hosts.json", "keys/server.key",
+                                               "keys/id_ed25519_work", ".local/share/fish/fish_history", "w/x.kdbx")]
+        for path in kept + [self.project + "/.env", home + "/keys/cacert.pem"]:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("CANARY\n" if "cacert" not in path else "public\n")
+        reads = "; ".join(f"cat {path} >&2" for path in kept)
+        for env in (self.env, {**self.env, "HOME": self.path("way-home")}):
+            for way in (home, self.path("way-home")):
+                done = self.learn("--any-exit", "--", "sh", "-c",
+                                  reads.replace(home, way) + f"; cat .env >&2; cat {home}/keys/cacert.pem; ls {home}/keys; exit 0",
+                                  env=env)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("CANARY", done.stderr)
+                self.assertIn(f'"{home}/keys/cacert.pem"', rules(done.stdout))
+                for path in kept + [home, home + "/keys", home + "/.config", home + "/w", self.project]:
+                    self.assertNotIn(f'"{path}"', rules(done.stdout).replace(f'cwd = "{self.project}"', ""))
+                    self.assertNotIn(f'"{path.replace(home, way)}"', rules(done.stdout).replace(f'cwd = "{self.project}"', ""))

@@ -1,6 +1,7 @@
 """`cloche learn`: the smallest policy that lets a command succeed (X5)."""
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -170,6 +171,31 @@ class Learn(LearnCase):
         policy, text, _ = self.learnt("--", "sh", "-c", "date +%s && sleep 0.3 && cat data/one")
         grants = [line for line, _ in without_each_grant(text)]
         self.assertEqual(grants, [f'cwd = "{self.project}"', f'"{self.project}/data/one",'], text)
+
+    def test_X5_names_that_were_the_same_by_chance_are_not_trusted(self):
+        time.sleep(1 - time.time() % 1)
+        policy, text, _ = self.learnt("--", "sh", "-c", "echo x > out/$(date +%s) && sleep 0.3 && cat data/one")
+        grants = [line for line, _ in without_each_grant(text)]
+        self.assertEqual(grants, [f'cwd = "{self.project}"', f'"{self.project}/data/one",', f'"{self.project}/out",{WHOLE}'], text)
+
+    def test_X5_a_commit_is_learnt_whatever_the_time_is(self):
+        for words in (["init", "-q"], ["add", "job.sh"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"],
+                      ["add", "data"]):
+            subprocess.run(["git", *words], cwd=self.project, env=self.env, check=True, timeout=TIMEOUT)
+        commit = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", "two"]
+        # With the next second somewhere between the first runs.
+        for before in (0.05, 0.2, 0.35, 0.5):
+            time.sleep(1 - (time.time() + before) % 1)
+            policy, text, _ = self.learnt("--", *commit)
+            self.assertIn(f'"{self.project}/.git",', text)
+            self.assertEqual(self.run_with(policy, *commit).returncode, 0, text)
+
+    def test_X5_files_that_are_open_at_once_are_learnt(self):
+        opens = ["python3", "-c", "x = [open('data/one') for _ in range(300)]"]  # the base has 256
+        policy, text, _ = self.learnt("--", *opens)
+        found = re.search(r"\nfiles = (\d+)\n", text)
+        self.assertTrue(found and int(found[1]) > 300, text)
+        self.assertEqual(self.run_with(policy, *opens).returncode, 0)
 
     def test_X5_a_secret_that_is_named_is_granted(self):
         secret = self.path("home/.ssh/id_rsa")
@@ -361,6 +387,18 @@ class Merge(LearnCase):
         done = self.learn("--merge", self.mine, "--yes", "--quiet", "--", "sh", "job.sh")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("COLOUR", self.text())
+
+    def test_X5_merge_raises_only_the_limit_that_failed(self):
+        with open(self.mine, "a", encoding="utf-8") as file:
+            file.write("\n[limits]\nfiles = 64\n")
+        opens = ["python3", "-c", f"x = [open('{self.project}/data/one') for _ in range(100)]"]
+        before = self.text()
+        done = self.learn("--merge", self.mine, "--yes", "--", *opens)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        raised = re.search(r"\nfiles = (\d+)\n", self.text())
+        self.assertGreater(int(raised[1]), 100)
+        self.assertEqual(self.text().replace(raised[0], "\nfiles = 64\n"), before)
+        self.assertEqual(self.run_with(self.mine, *opens).returncode, 0)
 
     def test_X5_merge_of_a_command_that_fails_changes_nothing(self):
         before = self.text()

@@ -1,0 +1,96 @@
+#include "observe/secret_host.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "observe/host_look.h"
+#include "observe/secret_search.h"
+#include "policy/key_value.h"
+#include "sys/users.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::size_t kMostHomes = 256;
+constexpr SecretSearch::Bounds kOfOne{5000, Millis(20)};
+constexpr Millis kOfAll{50};
+
+void add_once(std::vector<std::string>& list, const std::string& path) {
+  if (list.size() < kMostHomes && std::ranges::find(list, path) == list.end()) list.push_back(path);
+}
+
+// Accounts of services have directories of the system for a home, or none.
+bool has_own_home(const sys::User& user) {
+  constexpr auto kNone = std::to_array<std::string_view>(
+      {"/usr", "/bin", "/sbin", "/lib", "/dev", "/proc", "/sys", "/run", "/tmp", "/nonexistent"});
+  const bool logs_in = user.uid == 0 || user.uid >= 1000 ||
+                       !(user.shell.ends_with("/nologin") || user.shell.ends_with("/false") || user.shell.empty());
+  return logs_in && user.home.starts_with('/') && clean_path(user.home) != "/" &&
+         std::ranges::none_of(kNone, [&](std::string_view tree) { return path_covers(tree, user.home); });
+}
+
+std::string real_path(const std::string& path, const HostLook& host) {
+  std::error_code error;
+  if (host.lies_elsewhere(path)) return path;
+  const std::string real = std::filesystem::canonical(path, error).string();
+  return error ? path : real;
+}
+
+}  // namespace
+
+std::vector<std::string> homes_of_host() {
+  const HostLook host = HostLook::of_this_host();
+  std::vector<std::string> out;
+  for (const sys::User& user : sys::users_of_this_host()) {
+    if (!has_own_home(user)) continue;
+    const std::string home = clean_path(user.home);
+    add_once(out, home);
+    add_once(out, real_path(home, host));
+  }
+  if (host.lies_elsewhere("/home")) return out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/home", error)) {
+    const std::string home = entry.path().string();
+    add_once(out, home);
+    add_once(out, real_path(home, host));
+  }
+  return out;
+}
+
+void add_link_targets(Secrets& secrets, const std::string& home) {
+  std::error_code none;
+  if (HostLook::of_this_host().lies_elsewhere(home) || !std::filesystem::exists(home, none)) return;
+  for (const std::string& place : secret_places_of(home)) {
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(place, error).string();
+    // Histories that nobody wants lead to /dev/null.
+    if (error || real == place || path_covers(real, secrets.home) || path_covers("/dev", real)) continue;
+    if (std::ranges::find(secrets.places, real) == secrets.places.end()) secrets.places.push_back(real);
+  }
+}
+
+Secrets secrets_of_users(const std::string& home) {
+  Secrets out;
+  out.homes = homes_of_host();
+  if (!home.starts_with('/')) return out;
+  const std::string spelled = clean_path(home);
+  out.home = real_path(spelled, HostLook::of_this_host());
+  out.homes.push_back(spelled);
+  add_link_targets(out, out.home);
+  return out;
+}
+
+Secrets secrets_for_advice() {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
+  Secrets out = secrets_of_users(home == nullptr ? "" : home);
+  out.search = [search = std::make_shared<SecretSearch>(out, kOfOne, kOfAll)](const std::string& directory) {
+    return search->below(directory);
+  };
+  return out;
+}
+
+}  // namespace cloche

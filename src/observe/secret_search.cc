@@ -1,0 +1,82 @@
+#include "observe/secret_search.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <memory>
+#include <string_view>
+
+namespace cloche {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+std::string below_of(const std::string& directory, std::string_view name) {
+  return (directory == "/" ? "" : directory) + "/" + std::string(name);
+}
+
+bool is_folder(int parent, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat st{};
+  return ::fstatat(parent, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode);
+}
+
+}  // namespace
+
+Below SecretSearch::below(const std::string& directory) {
+  for (std::string above = directory;; above = folder_of(above)) {
+    const auto known = found_.find(above);
+    const bool itself = above == directory;
+    if (known != found_.end() && (itself || known->second == Below::kNothing)) return known->second;
+    if (above == "/") break;
+  }
+  const auto begun = Clock::now();
+  const auto chosen = favourite_.find(directory);
+  const Below found = walk(directory, chosen == favourite_.end() ? of_one_ : chosen->second);
+  spent_ += std::chrono::duration_cast<Millis>(Clock::now() - begun);
+  found_.emplace(directory, found);
+  return found;
+}
+
+Below SecretSearch::walk(const std::string& top, const Bounds& bounds) const {
+  if (spent_ > of_all_ || host_.lies_elsewhere(top)) return Below::kUnknown;
+  const auto until = Clock::now() + bounds.time;
+  std::size_t left = bounds.entries;
+  bool all = true;
+  std::vector<std::string> waiting{top};
+  while (!waiting.empty()) {
+    const std::string directory = std::move(waiting.back());
+    waiting.pop_back();
+    const auto entries = look_into(directory, left);
+    if (!entries) return Below::kSecrets;
+    if (left == 0 || Clock::now() > until) return Below::kUnknown;
+    all = all && entries->all;
+    for (const std::string& name : entries->folders) waiting.push_back(below_of(directory, name));
+  }
+  return all ? Below::kNothing : Below::kUnknown;
+}
+
+// None: there is a place of secrets.
+std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& directory, std::size_t& left) const {
+  Entries out;
+  if (host_.is_elsewhere(directory)) return out;
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
+  if (!open) return out;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (is_secret_entry(below_of(directory, name), known_)) return std::nullopt;
+    if (left == 0) return out;
+    --left;
+    if (is_folder(fd, *entry)) out.folders.emplace_back(name);
+  }
+  out.all = true;
+  return out;
+}
+
+}  // namespace cloche

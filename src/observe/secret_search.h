@@ -1,0 +1,50 @@
+// Looks for places of secrets in directories of this host. Names alone are read. No link is followed and no server is
+// asked: what is mounted from elsewhere stays unknown.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "observe/host_look.h"
+#include "policy/secret_places.h"
+
+namespace cloche {
+
+class SecretSearch {
+ public:
+  // For one directory and all that is in it.
+  struct Bounds {
+    std::size_t entries;
+    Millis time;
+  };
+  SecretSearch(Secrets known, Bounds of_one, Millis of_all)
+      : known_(std::move(known)), of_one_(of_one), of_all_(of_all), host_(HostLook::of_this_host()) {}
+
+  // Somebody chose this one, so it is searched for longer.
+  void favour(std::string directory, Bounds bounds) { favourite_.emplace(std::move(directory), bounds); }
+  // The answer is kept.
+  Below below(const std::string& directory);
+
+ private:
+  struct Entries {
+    std::vector<std::string> folders;
+    bool all = false;  // of it was seen
+  };
+  Below walk(const std::string& top, const Bounds& bounds) const;
+  std::optional<Entries> look_into(const std::string& directory, std::size_t& left) const;
+
+  Secrets known_;
+  Bounds of_one_;
+  Millis of_all_;
+  HostLook host_;
+  std::map<std::string, Bounds> favourite_;
+  std::map<std::string, Below> found_;
+  Millis spent_{0};
+};
+
+}  // namespace cloche
