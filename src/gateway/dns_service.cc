@@ -33,6 +33,10 @@ std::string answer_dns(Shared& shared, std::string_view message, proto::DnsTrans
     record(shared, "", query.error().reason);
     return query.error().reply;
   }
+  if (const std::string why = shared.vault.stopped_name(query->shown_name); !why.empty()) {
+    record(shared, query->shown_name, why);
+    return proto::dns_error(*query, proto::DnsCode::kNxDomain, why);
+  }
   if (!query->name) {
     const std::string reason = "\"" + query->shown_name + "\" is no name of a host";
     record(shared, query->shown_name, reason);

@@ -78,6 +78,10 @@ Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Ta
   } else {
     flow.record.address = target.address.text();
   }
+  if (std::string why = target.name ? shared.vault.stopped_name(target.name->text()) : std::string(); !why.empty()) {
+    flow.deny(why);
+    co_return fail(ErrorCode::kRefused, "secrets", std::move(why));
+  }
   const proto::RuleSet& rules = shared.rules.now();
   const proto::Decision decision =
       target.name ? rules.decide_name(*target.name, target.port) : rules.decide_address(target.address, target.port);

@@ -25,6 +25,7 @@ class Carrier {
   void set_server(Duct* server, Flow* flow) {
     server_ = server;
     flow_ = flow;
+    server_ended_ = server_told_ = false;
   }
   std::string stopped_by() const { return watcher_.stopped_by(); }
   std::string server_problem() const { return server_ != nullptr ? server_->problem() : std::string(); }
@@ -197,6 +198,10 @@ bool pass_on(Shared& shared, Flow& flow, Carrier& carrier, const Target& target,
     exchange.refuse({.status = 502, .text = std::move(problem)});
     return false;
   }
+  if (exchange.server_left()) {
+    exchange.server_lost();
+    return false;
+  }
   carrier.begin_request(target);
   proto::HttpRequestHead head = *exchange.waiting();
   if (auto stopped = shared.vault.put_in(head, target, wrapping, flow.secrets)) {
@@ -293,11 +298,11 @@ Task<void> carry_proxied(Shared& shared, Stream& client, std::string early, cons
       co_await on_connect(std::move(*wanted), std::move(rest));
       co_return;
     }
-    if (wanted && target && wanted->text() == target->text() && flow && !flow->aborted()) {
+    if (wanted && target && wanted->text() == target->text() && flow && !flow->aborted() && !exchange.server_left()) {
       pass_on(shared, *flow, carrier, *target, Wrapping::kPlain);
       continue;
     }
-    // Another place: another connection, and another record.
+    // Another place, or one whose server has ended: another connection, and another record.
     co_await link_in_time(shared);
     carrier.set_server(nullptr, nullptr);
     server_duct.reset();

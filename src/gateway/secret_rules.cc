@@ -147,7 +147,25 @@ void wipe_head(proto::HttpRequestHead& head) {
   for (proto::HttpHeader& header : head.headers.list) wipe(header.value);
 }
 
+std::string letters_of(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c >= 'A' && c <= 'Z') out += static_cast<char>(c + 32);
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+  }
+  return out;
+}
+
 }  // namespace
+
+const SecretVault::Entry* placeholder_in_name(const SecretVault& vault, std::string_view name) {
+  const std::string letters = letters_of(name);
+  const auto& entries = vault.entries();
+  const auto found = std::ranges::find_if(entries, [&](const SecretVault::Entry& entry) {
+    return letters.find(letters_of(entry.placeholder)) != std::string::npos;
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
 
 std::string stop_sentence(const SecretVault::Entry& entry, std::string_view where) {
   std::string sentence = "the placeholder of the secret " + shown_text(entry.name) + " is " + std::string(where);

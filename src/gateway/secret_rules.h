@@ -37,4 +37,8 @@ class SecretRules {
 // Why a placeholder may not be where it was found: "in the header \"x\"", "in the body".
 std::string stop_sentence(const SecretVault::Entry& entry, std::string_view where);
 
+// The secret whose placeholder is in the name of a host, or null. Names know no case and few signs, and have dots every
+// 63 letters at least: letters and digits are what counts.
+const SecretVault::Entry* placeholder_in_name(const SecretVault& vault, std::string_view name);
+
 }  // namespace cloche::gateway

@@ -6,6 +6,8 @@
 #include "gateway/door.h"
 #include "gateway/duct.h"
 #include "gateway/live_rules.h"
+#include "gateway/opaque.h"
+#include "gateway/secret_scan.h"
 #include "gateway/shared.h"
 #include "proto/rpc_broker.h"
 
@@ -56,6 +58,7 @@ Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, co
   proto::RpcBroker broker({.methods = socket.methods, .context = socket.context, .max_message = socket.max_message});
   PlainDuct guest(client);
   PlainDuct service(server);
+  SecretScan scan = shared.vault.scan();
   Outbox to_guest;
   Outbox to_service;
   bool guest_ended = false;
@@ -92,7 +95,12 @@ Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, co
     const bool in_fine = co_await account(shared, flow, Way::kIn, in);
     const bool out_fine = co_await account(shared, flow, Way::kOut, out);
     if (!in_fine || !out_fine) break;
-    if (to_service.empty()) to_service.add(broker.take_for_service());
+    // What the broker wrote has one spelling, and comes by whole messages: nothing need be held back.
+    if (to_service.empty()) to_service.add(scan.feed(broker.take_for_service()) + scan.let_go());
+    if (scan.stopped()) {
+      flow.deny(scan.reason());
+      break;
+    }
     if (to_guest.empty()) to_guest.add(broker.take_for_client());
     const bool guest_gone = !to_guest.empty() && to_guest.send(guest) == Moved::kBroken;
     const bool service_gone = !to_service.empty() && to_service.send(service) == Moved::kBroken;
@@ -195,7 +203,7 @@ Task<void> serve_socket(Shared& shared, std::size_t index, Fd client_fd) {
     if (socket.has_rules) {
       co_await broker(shared, flow, **client, **server, socket);
     } else {
-      co_await relay(shared, flow, **client, **server);
+      co_await pass_opaque(shared, flow, **client, **server, "");
     }
   }
   flow.set_client(nullptr);

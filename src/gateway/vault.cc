@@ -75,6 +75,11 @@ tls::ClientSession Vault::towards_server(const std::string& name) const { return
 
 SecretScan Vault::scan() const { return {state_->secrets, "in what is sent"}; }
 
+std::string Vault::stopped_name(std::string_view name) const {
+  const SecretVault::Entry* entry = placeholder_in_name(state_->secrets, name);
+  return entry != nullptr ? stop_sentence(*entry, "in a name") : std::string();
+}
+
 bool Vault::has_secret_for(const Target& target) const {
   if (!target.name) return false;
   return std::ranges::any_of(state_->secrets.entries(),

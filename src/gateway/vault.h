@@ -38,6 +38,8 @@ class Vault {
 
   // Looks for placeholders in what goes to a place that gets no value.
   SecretScan scan() const;
+  // Why a name may not be looked up, spoken of or connected to: it has a placeholder in it. Empty: it has none.
+  std::string stopped_name(std::string_view name) const;
   // Whether a secret is for this place, granted at the moment or not: what comes from there is looked through.
   bool has_secret_for(const Target& target) const;
 

@@ -88,7 +88,7 @@ bool HttpExchange::server_gets_end() const {
 Status HttpExchange::allow(HttpRequestHead head) {
   const auto no = [](const char* why) { return cloche::fail(ErrorCode::kInvalidInput, "http exchange", why); };
   if (phase_ != HttpPhase::kDeciding) return no("no request waits for a verdict");
-  if (server_closed_ || !in_server_.empty()) return no("the server has ended, or spoke before it was asked");
+  if (server_left()) return no("the server has ended, or spoke before it was asked");
   head.framing = head_.framing;
   head.version_minor = head_.version_minor;
   CLOCHE_TRY(check_head(head));
@@ -122,6 +122,14 @@ Status HttpExchange::allow(HttpRequestHead head) {
 
 void HttpExchange::refuse(HttpError error) {
   if (phase_ == HttpPhase::kDeciding) fail(std::move(error));
+}
+
+void HttpExchange::server_lost() {
+  if (phase_ != HttpPhase::kDeciding) return;
+  HttpError error{502, in_server_.empty() ? "the server closed the connection before it was asked"
+                                          : "the server said something that was not asked for"};
+  if (!server_problem_.empty()) error.text = server_problem_;
+  requests_ > 0 ? end_quietly(std::move(error)) : fail(std::move(error));
 }
 
 void HttpExchange::new_server() {

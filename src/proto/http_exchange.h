@@ -84,6 +84,11 @@ class HttpExchange {
   // On an error (a CONNECT, a head that check_head() does not take, no server) nothing has happened.
   Status allow(HttpRequestHead head);
   void refuse(HttpError error);
+  // The server ended, or spoke before it was asked: a request that waits cannot be passed on to it.
+  bool server_left() const { return server_closed_ || !in_server_.empty(); }
+  // Ends for that reason. If it has answered before, without a word: the client sees what it would see without us, a
+  // connection that was kept and is over, and asks again.
+  void server_lost();
   // While nothing is under way: the server's side is another connection from now on, and what the former said or that
   // it ended does not count.
   void new_server();

@@ -80,6 +80,29 @@ TEST(HttpExchangeEnd, AnAnswerBeforeTheWholeRequestIsTheLast) {
   EXPECT_EQ(exchange.to_client(), kOk);
 }
 
+// The next request came, and the server's end with it: a client that asks on a kept connection asks again elsewhere.
+TEST(HttpExchangeEnd, AServerThatEndsBeforeTheNextRequestIsLostWithoutAWord) {
+  HttpExchange exchange = asked(std::string(kGet) + std::string(kGet));
+  EXPECT_FALSE(exchange.server_left());
+  exchange.from_server(kOk);
+  EXPECT_EQ(taken_by_client(exchange), kOk);
+  ASSERT_NE(exchange.waiting(), nullptr);
+  exchange.server_closed();
+  EXPECT_TRUE(exchange.server_left());
+  exchange.server_lost();
+  EXPECT_EQ(exchange.phase(), HttpPhase::kDone);
+  EXPECT_EQ(exchange.to_client(), "");
+  ASSERT_TRUE(exchange.failure().has_value());
+  EXPECT_EQ(exchange.failure()->status, 502);
+
+  HttpExchange first;
+  first.from_client(kGet);
+  first.server_closed();
+  ASSERT_NE(first.waiting(), nullptr);
+  first.server_lost();
+  EXPECT_TRUE(first.to_client().starts_with("HTTP/1.1 502 "));
+}
+
 TEST(HttpExchangeEnd, InterimAnswersAreCounted) {
   HttpExchange exchange = asked(kGet);
   for (int i = 0; i < 1000 && exchange.phase() != HttpPhase::kDone; ++i) {

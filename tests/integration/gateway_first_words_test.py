@@ -1,45 +1,13 @@
 """Connections that begin as no HTTP and no TLS: nothing gets to another name by them, and what is meant to pass does."""
 # needs: a network of its own
 import socket
-import threading
 
-from network_case import TLS_CLIENT, WAYS_TO, NetworkCase
+from network_case import TLS_CLIENT, WAYS_TO, Listener, NetworkCase
 from network_world import GREETER, RAW
 
 LENIENT, DATABASE = 8101, 5432
-PLACE = "93.184.216.10"
 QUESTION = bytes.fromhex("0000000804d2162f")
 GSS_QUESTION = bytes.fromhex("0000000804d21630")
-
-
-class Listener:
-    """Talks to each caller in a thread of its own, and keeps what it was told."""
-
-    def __init__(self, case, port, talk):
-        self.got = []
-        self.talk = talk
-        self.listener = socket.create_server((PLACE, port), backlog=64)
-        case.addCleanup(self.listener.close)
-        case.addCleanup(self.listener.shutdown, socket.SHUT_RDWR)
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                caller, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.one, args=(caller,), daemon=True).start()
-
-    def one(self, caller):
-        said = bytearray()
-        self.got.append(said)
-        caller.settimeout(20)
-        try:
-            with caller:
-                self.talk(caller, said)
-        except OSError:
-            pass
 
 
 def lenient(link, said):

@@ -2,9 +2,10 @@
 # needs: a network of its own
 import json
 
-from network_case import NetworkCase
+from network_case import Listener, NetworkCase
 from network_world import HTTP
 
+LEAVES = 8102
 OK = "GET /first HTTP/1.1\r\nHost: allowed.test\r\n\r\n"
 EVIL = "GET /EVIL HTTP/1.1\r\nHost: other.test\r\n\r\n"
 
@@ -232,3 +233,27 @@ for key, request in json.loads({json.dumps(json.dumps(asks))}).items():
         self.assertIn(b"Upgrade: websocket", self.world.bytes_at())
         self.assertNotIn(b"Upgrade: h2c", self.world.bytes_at())
         self.assertNotIn(b"HTTP2-Settings:", self.world.bytes_at())
+
+    def test_a_server_that_ends_what_it_kept_is_no_denial(self):
+        """It answers once and goes, though it did not say so; a request was on its way already."""
+
+        def talk(link, said):
+            while b"\r\n\r\n" not in said:
+                said += link.recv(65536) or b"\r\n\r\n"
+            link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved")
+
+        Listener(self, LEAVES, talk)
+        code = rf"""
+def twice(where, target):
+    request = "GET %s HTTP/1.1\r\nHost: allowed.test:{LEAVES}\r\n\r\n" % target
+    return say(where, request.encode() * 2)
+for number in range(20):
+    attempt("direct %d" % number, twice, ("allowed.test", {LEAVES}), "/")
+    attempt("proxy %d" % number, twice, PROXY, "http://allowed.test:{LEAVES}/")
+"""
+        results, report = self.guest(code, (f"allowed.test:{LEAVES}",))
+        self.assertEqual(len(results), 40)
+        for key, got in results.items():
+            self.assertRegex(got, r"(?s)\AHTTP/1.1 200 OK\r\n.*served", key)
+            self.assertNotRegex(got, "HTTP/1.1 [45]", key)
+        self.assertEqual(report["network"]["denied_total"], 0, report["network"])
