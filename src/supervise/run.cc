@@ -441,6 +441,7 @@ void Run::kill_now() {
     cell_.cgroup.kill();
   }
   kill_sent_ = true;
+  if (!killed_at_) killed_at_ = Clock::now();
   rekill_ = Clock::now() + (pidfd_watch_.active() ? kRekillAfter : kUnwatched);
 }
 

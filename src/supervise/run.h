@@ -161,6 +161,7 @@ class Run {
   Clock::time_point grace_deadline_ = Clock::time_point::max();
   Clock::time_point cpu_check_ = Clock::time_point::max();
   Clock::time_point rekill_ = Clock::time_point::max();
+  std::optional<Clock::time_point> killed_at_;
 
   Ring out_ring_;
   Ring err_ring_;

@@ -46,6 +46,11 @@ void Run::on_init_ended() {
 void Run::on_cell_empty() {
   if (init_ended_) return;
   init_ended_ = true;
+  // Nobody of a cell that was killed tells when its guest ended: with it.
+  if (started_ && !exit_seen_) {
+    if (first_output_ != Clock::time_point{}) timeline_.beside(kFirstOutput, first_output_);
+    timeline_.until("guest", killed_at_.value_or(Clock::now()));
+  }
   timeline_.until("reap", Clock::now());
   cell_.stdio.clear();  // if it never got them: nobody else will write there
   pidfd_watch_.reset();

@@ -13,6 +13,16 @@ class Limits(CellCase):
         self.assertEqual((report["outcome"]["kind"], output_of(report)), ("wall", "so far\n"))
         self.assertIn(b"--wall", done.stderr)
 
+    def test_time_of_a_killed_guest_is_told(self):
+        stubborn = 'trap "" TERM; echo ready; while :; do sleep 1; done'
+        for options, program, least in ((["--output", "10K"], ["yes"], 0),
+                                        (["--wall", "700ms", "--grace", "100ms"], ["sh", "-c", stubborn], 700_000)):
+            _, report = self.run_report(*options, "--", *program)
+            took = {step["name"]: step["took_us"] for step in report["timing"]}
+            self.assertIn("first-output", took)
+            self.assertGreaterEqual(took["guest"], least, report["timing"])
+            self.assertEqual([step["name"] for step in report["timing"]][-3:], ["guest", "reap", "dispose"])
+
     def test_N3_stubborn_tree_is_killed(self):
         word = mark()
         done, report = self.run_report("--wall", "2s", "--grace", "200ms", self.path("x.py", STUBBORN), word)
