@@ -22,7 +22,9 @@ constexpr Millis kShortestWait{2};
 constexpr std::uint64_t kFastest = 2;                 // bytes that a guest writes in a nanosecond
 constexpr std::chrono::nanoseconds kForAFile{4'000};  // that it takes to make one
 constexpr std::uint64_t kMany = 1'000'000;
-constexpr int kShare = 19;  // of rest to work: a twentieth of a cpu
+constexpr int kShare = 19;        // of rest to work: a twentieth of a cpu
+constexpr int kPressedShare = 1;  // half of one
+constexpr int kVainShare = 4;     // where it was others who wrote
 // What belongs to no file: blocks of extents and directories.
 constexpr std::uint64_t kSlack = std::uint64_t{64} * 1024;
 constexpr std::uint64_t kSlackShare = 256;
@@ -87,8 +89,10 @@ std::vector<DiskWatch::Room> DiskWatch::rooms() const {
 void DiskWatch::advance(Clock::time_point now, const Cell& cell) {
   if (now < next_ || phase_ == Phase::kDone) return;
   if (phase_ == Phase::kIdle) {
-    if (now < due_ && (now < rested_ || !shrank())) {
-      next_ = std::min(due_, std::max(rested_, now + until_used_up()));
+    const Shrank by = shrank();
+    pressed_ = by == Shrank::kByAll;
+    if (now < due_ && (by == Shrank::kLittle || now < (pressed_ ? ready_ : rested_))) {
+      next_ = std::min(due_, std::max(ready_, now + until_used_up()));
       return;
     }
     meter_.restart();
@@ -101,7 +105,8 @@ void DiskWatch::advance(Clock::time_point now, const Cell& cell) {
 }
 
 void DiskWatch::look(Clock::time_point now, const Cell& cell) {
-  const bool hurried = phase_ == Phase::kBaseline || phase_ == Phase::kLastTrees;
+  pressed_ = pressed_ || (phase_ != Phase::kBaseline && shrank() == Shrank::kByAll);
+  const bool hurried = phase_ == Phase::kBaseline || phase_ == Phase::kLastTrees || pressed_;
   const Clock::time_point until = now + (hurried ? kHurriedSlice : kSlice);
   const TreeMeter::Progress progress =
       phase_ == Phase::kHeld ? held_.advance(until, meter_.devices()) : meter_.advance(until);
@@ -148,37 +153,50 @@ void DiskWatch::finish_look(Clock::time_point now) {
   const bool changed = meter_.found() != last_;
   last_ = meter_.found();
   interval_ = changed ? Clock::duration(kShortestPause) : std::min<Clock::duration>(interval_ * 2, kLongestPause);
-  const Clock::duration rest = kShare * cost_;
-  due_ = now + (meter_.disturbed() ? rest : std::max(interval_, rest));
-  due_ = std::min(due_, now + std::max<Clock::duration>(kLongestPause, rest));
-  rested_ = now + rest;
-  rest_from(now);
+  rest_after_look(now);
   held_ = {};
   phase_ = Phase::kIdle;
 }
 
+void DiskWatch::rest_after_look(Clock::time_point now) {
+  const Clock::duration rest = kShare * cost_;
+  due_ = now + (meter_.disturbed() ? rest : std::max(interval_, rest));
+  due_ = std::min(due_, now + std::max<Clock::duration>(kLongestPause, rest));
+  rested_ = now + rest;
+  // Much of the room is gone, and the guest has little of it.
+  const bool in_vain = more_than(used_.bytes, known_.bytes) < more_than(limits_.disk.count, known_.bytes) / 4 &&
+                       more_than(used_.files, known_.files) < more_than(limits_.inodes, known_.files) / 4;
+  if (pressed_) pressed_share_ = in_vain ? std::min(2 * pressed_share_, kVainShare) : kPressedShare;
+  ready_ = now + pressed_share_ * cost_;
+  pressed_ = false;
+  known_ = used_;
+  rest_from(now);
+}
+
 // How long the fastest guest would take for what it may still write.
 Clock::duration DiskWatch::until_used_up() const {
-  const auto bytes = std::chrono::nanoseconds(more_than(limits_.disk.count, used_.bytes) / kFastest);
+  const auto bytes = std::chrono::nanoseconds(more_than(limits_.disk.count, known_.bytes) / kFastest);
   const auto files =
-      kForAFile * static_cast<std::int64_t>(std::min<std::uint64_t>(more_than(limits_.inodes, used_.files), kMany));
+      kForAFile * static_cast<std::int64_t>(std::min<std::uint64_t>(more_than(limits_.inodes, known_.files), kMany));
   return std::clamp<Clock::duration>(std::min(bytes, files), kShortestWait, kShortestPause);
 }
 
-// By half of what the guest may still write. Others write there, too: it only makes us look.
-bool DiskWatch::shrank() const {
-  const std::uint64_t bytes = more_than(limits_.disk.count, used_.bytes) / 2;
-  const std::uint64_t files = more_than(limits_.inodes, used_.files) / 2;
+// Others write there, too: it only makes us look.
+DiskWatch::Shrank DiskWatch::shrank() const {
+  const Amount left{more_than(limits_.disk.count, known_.bytes), more_than(limits_.inodes, known_.files)};
   const std::vector<Room> now = rooms();
+  Shrank most = Shrank::kLittle;
   for (std::size_t i = 0; i < now.size() && i < left_.size(); ++i) {
-    if (more_than(left_[i].bytes, now[i].bytes) > bytes || more_than(left_[i].files, now[i].files) > files) return true;
+    const Amount gone{more_than(left_[i].bytes, now[i].bytes), more_than(left_[i].files, now[i].files)};
+    if (gone.bytes > left.bytes || gone.files > left.files) return Shrank::kByAll;
+    if (gone.bytes > left.bytes / 2 || gone.files > left.files / 2) most = Shrank::kByHalf;
   }
-  return false;
+  return most;
 }
 
 void DiskWatch::rest_from(Clock::time_point now) {
   left_ = rooms();
-  next_ = std::min(due_, std::max(rested_, now + until_used_up()));
+  next_ = std::min(due_, std::max(ready_, now + until_used_up()));
 }
 
 void DiskWatch::judge() {

@@ -7,7 +7,9 @@
 //
 // Everything is done in slices of the event loop: two milliseconds, then a pause of nineteen times what the slice took,
 // so never more than a twentieth of a cpu. Before the guest starts and after its end nothing else waits for the loop's
-// run, and slices follow each other.
+// run, and slices follow each other. So they do where the room shrank by all that the guest may still write: a large
+// tree would be walked for seconds while it writes on. Then the rest after a look is as long as the look, half of a cpu,
+// and longer where looks find that it was others who wrote.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +67,9 @@ class DiskWatch {
   Amount scratch_used() const;
   std::vector<Room> rooms() const;
   Clock::duration until_used_up() const;
-  bool shrank() const;
+  enum class Shrank : std::uint8_t { kLittle, kByHalf, kByAll };  // of what the guest may still write
+  Shrank shrank() const;
+  void rest_after_look(Clock::time_point now);
   void rest_from(Clock::time_point now);
   void look(Clock::time_point now, const Cell& cell);
   void finish_look(Clock::time_point now);
@@ -82,11 +86,15 @@ class DiskWatch {
   Amount last_;
   std::vector<Room> reserve_;  // for each root: with less than this left, its file system is full
   std::vector<Room> left_;     // for each root, at the last look
-  Amount used_;                // of the limits, at the last look
+  Amount used_;                // of the limits, as far as this look has found
+  Amount known_;               // the same, at the end of the last look
   Phase phase_ = Phase::kBaseline;
   Clock::time_point next_{};
   Clock::time_point due_{};     // the next look, if nothing asks for one before
   Clock::time_point rested_{};  // and not before this
+  Clock::time_point ready_{};   // or this, where everything may be used up by now
+  bool pressed_ = false;        // it may
+  int pressed_share_ = 1;       // of rest to work then
   Clock::duration interval_{};
   Clock::duration cost_{};  // of this look
   std::string verdict_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,7 +38,7 @@ class DiskWatchTest : public testing::Test {
   DiskWatch started(Clock::time_point now) {
     auto watch = DiskWatch::begin(plan_, cell_, 0);
     EXPECT_TRUE(watch.has_value());
-    while (!watch->has_baseline()) watch->advance(now, cell_);
+    while (!watch->has_baseline()) watch->advance(std::max(now, watch->next()), cell_);
     watch->start(now);
     return std::move(*watch);
   }
@@ -97,6 +98,22 @@ TEST_F(DiskWatchTest, N8_RoomThatIsGoneIsLookedForAtOnce) {
     watch.advance(at, cell_);
   }
   EXPECT_NE(watch.verdict(), "") << "found by the clock only";
+}
+
+// A guest that goes on writing meanwhile would have written anything by the time that a large tree was walked.
+TEST_F(DiskWatchTest, N8_ALargeTreeIsWalkedWithoutPausesWhereAllTheRoomIsGone) {
+  plan_.limits.inodes = 1'000'000;
+  for (int i = 0; i < 8000; ++i) write("there" + std::to_string(i), 0);
+  DiskWatch watch = started(Clock::now());
+  for (int i = 0; i < 64; ++i) write("new" + std::to_string(i), kMega / 8);
+  Clock::duration waited{};
+  while (watch.verdict().empty() && waited < kUsualPause) {
+    const auto at = std::max(watch.next(), Clock::now());
+    waited += std::max(Clock::duration::zero(), watch.next() - Clock::now());
+    watch.advance(at, cell_);
+  }
+  EXPECT_NE(watch.verdict(), "");
+  EXPECT_LT(waited, kUsualPause / 2);
 }
 
 TEST_F(DiskWatchTest, N8_WithoutAnythingWrittenItIsLookedAtAsBefore) {
