@@ -202,6 +202,7 @@ Task<void> serve_socket(Shared& shared, std::size_t index, Fd client_fd) {
     flow.fail("the run ended");
     co_return;
   }
+  if (!count_connection(shared, flow)) co_return;
   flow.set_client(client->get());
   auto dialled = co_await shared.socket_dialer.dial(*shared.link, index);
   if (!dialled) {
