@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kMostBytes = 64 << 20;
 constexpr std::size_t kMostLine = 4096;  // what a pipe that is ready takes at once, without waiting for its reader
 constexpr std::size_t kTextColumns = 256;
+constexpr int kForTheLast = 5'000;  // milliseconds
 
 std::string shown(std::string_view text) { return fit(printable(text), kTextColumns); }
 
@@ -58,7 +59,7 @@ Result<EventLog> EventLog::open(const std::string& target) {
   }
   // Not emptied before it is known to be a file.
   Fd out(::open(target.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600));
-  struct stat st{};
+  struct stat st {};
   if (!out.valid() || ::fstat(out.get(), &st) != 0) {
     return wrong(errno, shown_text(target) + " cannot be written", "name a file in a directory that you may write");
   }
@@ -70,9 +71,9 @@ Result<EventLog> EventLog::open(const std::string& target) {
 
 void EventLog::put(std::string line, Worth worth) {
   pollfd ready{out_.get(), POLLOUT, 0};
-  const bool fits = line.size() <= kMostLine && (worth == Worth::kAlways || written_ + line.size() <= kMostBytes);
+  const bool fits = line.size() <= kMostLine && (worth != Worth::kCounted || written_ + line.size() <= kMostBytes);
   // The run waits for nobody who reads its events: what finds no room is counted.
-  if (!fits || ::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0 ||
+  if (!fits || ::poll(&ready, 1, worth == Worth::kLast ? kForTheLast : 0) != 1 || (ready.revents & POLLOUT) == 0 ||
       ::write(out_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
     ++lost_;
     return;
@@ -133,7 +134,7 @@ void EventLog::finish(const Report& report) {
                {"denied_total", use.denied_total},
                {"calls_total", use.calls_total},
                {"lost", lost_}}),
-      Worth::kAlways);
+      Worth::kLast);
 }
 
 }  // namespace cloche::cli

@@ -25,7 +25,8 @@ class EventLog {
 
  private:
   explicit EventLog(Fd out) : out_(std::move(out)) {}
-  enum class Worth : std::uint8_t { kCounted, kAlways };
+  // kLast: it says that nothing more comes, and waits a little for its reader: the run is over by then.
+  enum class Worth : std::uint8_t { kCounted, kAlways, kLast };
   void put(std::string line, Worth worth);
 
   Fd out_;

@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace cloche::cli {
@@ -75,6 +78,33 @@ TEST_F(Events, TheRunDoesNotWaitForAReader) {
   for (int i = 0; i < 10'000; ++i) log->connection({}, true);  // more than any pipe holds
   char some[65536];
   EXPECT_GT(::read(read.get(), some, sizeof some), 0);
+}
+
+TEST_F(Events, TheLastLineWaitsForItsReader) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd read(ends[0]);
+  std::string seen;
+  std::thread reader;
+  {
+    const Fd write(ends[1]);
+    auto log = EventLog::open(std::to_string(write.get()));
+    ASSERT_TRUE(log) << log.error().text();
+    for (int i = 0; i < 10'000; ++i) log->connection({}, true);  // it is full now
+    reader = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      char some[65536];
+      for (ssize_t n = 0; (n = ::read(read.get(), some, sizeof some)) > 0;)
+        seen.append(some, static_cast<std::size_t>(n));
+    });
+    log->finish({});
+  }
+  reader.join();
+  ASSERT_FALSE(seen.empty());
+  const std::size_t last = seen.rfind('\n', seen.size() - 2) + 1;
+  const auto line = json::parse(seen.substr(last));
+  EXPECT_EQ(line.at("event"), "end");
+  EXPECT_GT(line.at("lost"), 0);
 }
 
 TEST_F(Events, RefusesWhatIsNotItsOwn) {

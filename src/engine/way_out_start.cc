@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "base/units.h"
 #include "egress/placeholder.h"
 #include "engine/secrets.h"
 #include "launch/gateway.h"
 #include "supervise/gateway_check.h"
+#include "supervise/way_out_sockets.h"
 #include "sys/file.h"
 
 namespace cloche {
@@ -97,16 +99,33 @@ Status add_secrets(egress::Settings& settings, const PlannedGateway& gateway,
   return {};
 }
 
+// A value that the guest gets by another variable is none of a secret.
+Status check_variables(const egress::Settings& settings, const Plan& plan) {
+  for (const egress::Secret& secret : settings.secrets) {
+    for (const auto& [name, value] : plan.env) {
+      if (value.find(secret.value) == std::string::npos) continue;
+      return fail(ErrorCode::kRefused, "secret " + secret.name,
+                  "its value is also in the variable " + shown_text(name) + ", which the policy gives to the guest",
+                  "take the variable out of env.pass or env.set");
+    }
+  }
+  return {};
+}
+
 Result<std::vector<Fd>> open_sockets(const PlannedGateway& gateway) {
   std::vector<Fd> out;
   for (const PlannedSocket& socket : gateway.sockets) {
     auto place = sys::open_without_symlinks(socket.path);
-    struct stat st{};
+    struct stat st {};
     const bool there = place && ::fstat(place->get(), &st) == 0;
     if (!there || !S_ISSOCK(st.st_mode)) {
       return std::unexpected(Error{ErrorCode::kRefused, "socket " + socket.path, place ? 0 : place.error().errno_value,
                                    !place ? place.error().message : "it is no socket",
                                    "name a socket that exists when the run starts, by its real path"});
+    }
+    if (takes_datagrams(place->get())) {
+      return fail(ErrorCode::kRefused, "socket " + socket.path, "it takes datagrams, and only streams can be granted",
+                  "name a socket that was made with SOCK_STREAM or SOCK_SEQPACKET");
     }
     out.push_back(std::move(*place));
   }
@@ -177,6 +196,7 @@ Result<WayOutParts> start_way_out(Plan& plan, const HostFacts& host, const std::
   CLOCHE_TRY_ASSIGN(HostTexts texts, read_texts(gateway, env));
   Holding settings(settings_for(gateway, std::move(texts)));
   CLOCHE_TRY(add_secrets(*settings, gateway, env, cancel));
+  CLOCHE_TRY(check_variables(*settings, plan));
   const GatewayIdentity identity{plan.own_host_uid, host.uid, host.gid};
   CLOCHE_TRY_ASSIGN(out.gateway, start_gateway(gateway_beside(host.init.value_or("")), identity, *settings));
   CLOCHE_TRY(check_gateway(out.gateway));

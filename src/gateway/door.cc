@@ -71,6 +71,14 @@ Result<Target> proxy_target(const Shared& shared, const proto::HttpRequestHead& 
   return target_of(shared, place.host, place.port.value_or(kHttpPort));
 }
 
+bool count_connection(Shared& shared, Flow& flow) {
+  const std::string_view limit = shared.meter.add_connection();
+  if (limit.empty()) return true;
+  flow.deny(std::string(limit) + " is reached");
+  shared.hit(limit);
+  return false;
+}
+
 Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Target& target) {
   flow.record.port = target.port;
   if (target.name) {
@@ -94,12 +102,7 @@ Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Ta
     flow.fail("the run ended");
     co_return fail(ErrorCode::kSystem, "gateway", flow.record.reason);
   }
-  const std::string_view limit = shared.meter.add_connection();
-  if (!limit.empty()) {
-    flow.deny(std::string(limit) + " is reached");
-    shared.hit(limit);
-    co_return fail(ErrorCode::kRefused, "net.limits", flow.record.reason);
-  }
+  if (!count_connection(shared, flow)) co_return fail(ErrorCode::kRefused, "net.limits", flow.record.reason);
   auto server = co_await dial(shared, flow, target);
   if (!server) {
     const std::string why = server.error().message;

@@ -25,6 +25,8 @@ Result<Target> target_of(const Shared& shared, std::string_view host, std::uint1
 // Where a request to the proxy wants to go.
 Result<Target> proxy_target(const Shared& shared, const proto::HttpRequestHead& head);
 
+// Counts a connection that is about to be made; false: it is one too many, and the flow says so.
+bool count_connection(Shared& shared, Flow& flow);
 // Asks the rules, counts the connection and dials. The flow says what came of it.
 Task<Result<std::unique_ptr<Stream>>> reach(Shared& shared, Flow& flow, const Target& target);
 

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/wipe.h"
 #include "gateway/secret_text.h"
+#include "proto/http_message.h"
 
 namespace cloche::gateway {
 namespace {
@@ -27,15 +28,6 @@ bool is_token(std::string_view text) {
   });
 }
 
-// Those say where a message goes and where it ends.
-bool is_framing(std::string_view header) {
-  constexpr std::string_view kNames[] = {
-      "host", "content-length", "transfer-encoding", "connection", "upgrade", "trailer", "te", "expect"};
-  return std::ranges::any_of(kNames, [&](std::string_view name) {
-    return std::ranges::equal(header, name, [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
-  });
-}
-
 Status check(const egress::Secret& secret) {
   if (secret.value.size() < kMinSecret || secret.value.size() > kMaxSecret) {
     return refuse(secret, "its value has " + std::to_string(secret.value.size()) + " bytes; it may have " +
@@ -47,7 +39,8 @@ Status check(const egress::Secret& secret) {
     return refuse(secret, "its placeholder is not of the value's shape");
   }
   if (secret.hosts.empty()) return refuse(secret, "it is for no host");
-  if (secret.place == egress::SecretPlace::kHeader && (!is_token(secret.field) || is_framing(secret.field))) {
+  if (secret.place == egress::SecretPlace::kHeader &&
+      (!is_token(secret.field) || proto::is_for_the_way(secret.field))) {
     return refuse(secret, shown_text(secret.field) + " is no header that may hold a secret");
   }
   if (secret.place == egress::SecretPlace::kQuery && secret.field.empty()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "egress/settings.h"
+#include "gateway/broker_room.h"
 #include "gateway/dialer.h"
 #include "gateway/flow.h"
 #include "gateway/link.h"
@@ -34,6 +35,7 @@ struct Shared {
   std::array<char, 16 * 1024> part{};  // bytes on their way, as long as nobody else has a turn
   LiveSockets sockets;
   SocketDialer socket_dialer;
+  BrokerRoom broker_room{};
   std::unique_ptr<Link> link{};
   std::list<Flow*> flows{};
   std::size_t connections = 0;  // accepted and not over, also those that have said nothing yet

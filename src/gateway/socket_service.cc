@@ -15,6 +15,7 @@ namespace cloche::gateway {
 namespace {
 
 constexpr std::size_t kPart = 32 * 1024;
+constexpr Millis kForRoom{50};
 
 Verdict verdict_of(proto::RpcVerdict verdict) {
   return verdict == proto::RpcVerdict::kAllowed ? Verdict::kAllowed : Verdict::kDenied;
@@ -38,6 +39,7 @@ struct Outbox {
   std::size_t taken = 0;
 
   bool empty() const { return taken == bytes.size(); }
+  std::size_t held() const { return bytes.capacity(); }
   void add(std::string more) {
     if (empty()) {
       bytes = std::move(more);
@@ -50,12 +52,19 @@ struct Outbox {
     std::string_view left = std::string_view(bytes).substr(taken);
     const Moved moved = to.write(left);
     taken = bytes.size() - left.size();
+    if (empty()) {
+      std::string().swap(bytes);  // gives the room back
+      taken = 0;
+    }
     return moved;
   }
 };
 
 Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, const egress::Socket& socket) {
-  proto::RpcBroker broker({.methods = socket.methods, .context = socket.context, .max_message = socket.max_message});
+  const proto::RpcRule rule{.methods = socket.methods, .context = socket.context, .max_message = socket.max_message};
+  proto::RpcBroker broker(rule);
+  // A message where it is read, its room for more, what is made of it, and that once more on its way out.
+  BrokerRoom::Share share(shared.broker_room, 8 * rule.max_message + 5 * rule.max_answer);
   PlainDuct guest(client);
   PlainDuct service(server);
   SecretScan scan = shared.vault.scan();
@@ -69,7 +78,9 @@ Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, co
     std::size_t in = 0;
     std::size_t out = 0;
     std::string bytes;
-    if (!guest_ended && broker.wants_client_bytes() && to_service.empty() && !shared.link->is_behind()) {
+    share.set_held(broker.held() + to_guest.held() + to_service.held());
+    const bool may_read = share.may_grow();
+    if (may_read && !guest_ended && broker.wants_client_bytes() && to_service.empty() && !shared.link->is_behind()) {
       const Moved got = guest.read(bytes, kPart);
       if (!bytes.empty()) broker.client_bytes(bytes);
       out = bytes.size();
@@ -80,7 +91,7 @@ Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, co
       moved = got != Moved::kNothing;
     }
     bytes.clear();
-    if (!service_ended && broker.wants_service_bytes() && to_guest.empty()) {
+    if (may_read && !service_ended && broker.wants_service_bytes() && to_guest.empty()) {
       const Moved got = service.read(bytes, kPart);
       if (!bytes.empty()) broker.service_bytes(bytes);
       in = bytes.size();
@@ -113,8 +124,10 @@ Task<void> broker(Shared& shared, Flow& flow, Stream& client, Stream& server, co
     if (moved) {
       co_await shared.loop.others();
     } else {
-      // A full link has no news for us: look again soon.
-      const Clock::time_point again = shared.link->is_behind() ? Clock::now() + Millis(10) : kNever;
+      // Neither a full link nor room that others make has news for us: look again soon.
+      const Clock::time_point again = shared.link->is_behind() ? Clock::now() + Millis(10)
+                                      : !may_read              ? Clock::now() + kForRoom
+                                                               : kNever;
       co_await Stream::news(client, server, again);
     }
   }
@@ -189,6 +202,7 @@ Task<void> serve_socket(Shared& shared, std::size_t index, Fd client_fd) {
     flow.fail("the run ended");
     co_return;
   }
+  if (!count_connection(shared, flow)) co_return;
   flow.set_client(client->get());
   auto dialled = co_await shared.socket_dialer.dial(*shared.link, index);
   if (!dialled) {

@@ -8,6 +8,7 @@
 
 #include "base/name_pattern.h"
 #include "policy/text.h"
+#include "proto/http_message.h"
 #include "proto/net_rule.h"
 
 namespace cloche {
@@ -18,10 +19,6 @@ constexpr std::size_t kMaxCommandBytes = 4096;
 constexpr std::size_t kMaxContextBytes = 1024;
 
 // What the gateway itself writes, or what tells one request from the next.
-constexpr auto kReservedHeaders = std::to_array<std::string_view>(
-    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect",
-     "accept-encoding", "proxy-authorization", "proxy-connection", "keep-alive"});
-
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 bool consists_of(std::string_view text, std::string_view punctuation) {
@@ -32,14 +29,6 @@ bool consists_of(std::string_view text, std::string_view punctuation) {
 
 bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 std::vector<std::string> parts_of(std::string_view path) {
@@ -91,8 +80,9 @@ Status check_place(const KeySpec& spec, const SecretGrant& secret) {
       if (!consists_of(secret.field, "!#$%&'*+-.^_`|~") || secret.field.size() > kMaxFieldBytes) {
         return bad_value(spec, fmt::format("{} is not a header's name", shown_text(secret.field)));
       }
-      if (std::ranges::find(kReservedHeaders, lower(secret.field)) != kReservedHeaders.end()) {
-        return bad_value(spec, fmt::format("the header {} cannot carry a secret", shown_text(secret.field)));
+      if (proto::is_for_the_way(secret.field)) {
+        return bad_value(spec, fmt::format("the header {} says how a request travels, and cannot carry a secret",
+                                           shown_text(secret.field)));
       }
       return {};
     case SecretGrant::Place::kQuery:

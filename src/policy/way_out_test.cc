@@ -169,7 +169,26 @@ TEST(Secrets, X9_HaveAVariableOfTheirOwn) {
 }
 
 TEST(Secrets, X9_PlacesAndSourcesAreWellFormed) {
-  for (const char* header : {"", "A B", "A:", "\\u000d\\u000aX", "Host", "content-LENGTH", "Transfer-Encoding"}) {
+  for (const char* header : {"",
+                             "A B",
+                             "A:",
+                             "\\u000d\\u000aX",
+                             "Host",
+                             "content-LENGTH",
+                             "Transfer-Encoding",
+                             "Range",
+                             "if-range",
+                             "Accept-Encoding",
+                             "Content-Encoding",
+                             "Connection",
+                             "Keep-Alive",
+                             "TE",
+                             "Upgrade",
+                             "Expect",
+                             "Trailer",
+                             "Proxy-Authorization",
+                             "HTTP2-Settings",
+                             "Sec-WebSocket-Extensions"}) {
     EXPECT_NE(error_in(secret(fmt::format("header = \"{}\"\nvalue_env = \"R\"", header))), "(accepted)") << header;
   }
   for (const char* query : {"", "a&b", "a=b", "a b", "%41"}) {

@@ -15,6 +15,10 @@ constexpr std::string_view kHopByHop[] = {
     "HTTP2-Settings", "Trailer",    "Upgrade",
 };
 
+constexpr std::string_view kForTheWay[] = {"Host",   "Content-Length",  "Transfer-Encoding",
+                                           "Expect", "Accept-Encoding", "Content-Encoding",
+                                           "Range",  "If-Range",        "Sec-WebSocket-Extensions"};
+
 std::unexpected<Error> bad_head(std::string message) {
   return fail(ErrorCode::kInvalidInput, "http head", std::move(message));
 }
@@ -87,6 +91,11 @@ std::vector<std::string_view> HttpHeaders::elements(std::string_view name) const
 
 bool HttpHeaders::has_element(std::string_view name, std::string_view element) const {
   return std::ranges::any_of(elements(name), [&](std::string_view other) { return same_name(other, element); });
+}
+
+bool is_for_the_way(std::string_view name) {
+  const auto is_it = [&](std::string_view other) { return same_name(name, other); };
+  return std::ranges::any_of(kHopByHop, is_it) || std::ranges::any_of(kForTheWay, is_it);
 }
 
 void remove_hop_by_hop(HttpHeaders& headers) {

@@ -97,6 +97,10 @@ struct HttpResponseHead {
   bool operator==(const HttpResponseHead&) const = default;
 };
 
+// A header of a request that says where it goes, where it ends, or in what shape the answer is to come. The gateway
+// sets or removes it: whatever else it holds is lost, or means something else than it was meant to.
+bool is_for_the_way(std::string_view name);
+
 // Whether render() gives something that reads back as the same head: for heads that were changed after parsing, or
 // filled with a value from elsewhere. The sentence names the field and never shows a value, which may be a secret.
 Status check_head(const HttpRequestHead& head);

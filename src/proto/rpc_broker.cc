@@ -66,6 +66,8 @@ void RpcBroker::pump() {
   if (!http_ && state_ == State::kOpen) pump_client();
   if (http_) return pump_http();
   if (state_ != State::kEnded) pump_service();
+  client_.release();
+  service_.release();
 }
 
 void RpcBroker::pump_http() {

@@ -46,6 +46,11 @@ class RpcBroker {
   std::string take_for_client();
   std::vector<RpcCall> take_records();
 
+  // Memory that it takes, about.
+  std::size_t held() const {
+    return client_.held() + service_.held() + pending_.held() + output_.held() + (http_ ? http_->held() : 0);
+  }
+
   State state() const { return state_; }
   const std::string& end_reason() const { return end_reason_; }  // empty: the two had finished
   RpcFraming framing() const { return client_.framing(); }

@@ -67,6 +67,27 @@ class BothFramings : public ::testing::TestWithParam<RpcFraming> {
 INSTANTIATE_TEST_SUITE_P(Rpc, BothFramings, ::testing::Values(RpcFraming::kLines, RpcFraming::kHeaders),
                          [](const auto& param) { return std::string(to_string(param.param)); });
 
+TEST_P(BothFramings, WhatALargeMessageTookIsGivenBack) {
+  constexpr std::size_t kLarge = 500'000;
+  constexpr std::size_t kLittle = 64 * 1024;
+  const std::string fill(kLarge, 'x');
+  RpcBroker broker(kRule);
+  Seen seen;
+  const std::string question = frame(R"({"jsonrpc":"2.0","method":"log.a","params":{"a":")" + fill + R"("},"id":1})");
+  broker.client_bytes(std::string_view(question).substr(0, kLarge));
+  EXPECT_GE(broker.held(), kLarge);
+  broker.client_bytes(std::string_view(question).substr(kLarge));
+  take(broker, seen);
+  EXPECT_LE(broker.held(), kLittle);
+  const std::string answer = frame(R"({"jsonrpc":"2.0","id":1,"result":")" + fill + R"("})");
+  broker.service_bytes(std::string_view(answer).substr(0, kLarge));
+  EXPECT_GE(broker.held(), kLarge);
+  broker.service_bytes(std::string_view(answer).substr(kLarge));
+  take(broker, seen);
+  EXPECT_LE(broker.held(), kLittle);
+  EXPECT_EQ(seen.for_client, answer);
+}
+
 TEST_P(BothFramings, PassesAllowedCallsAndAnswersTheOthers) {
   const Seen seen = feed({frame(call("flow.read", "1")) + frame(call("flow.write", "2")) + frame(call("log.x", "3"))});
   EXPECT_EQ(seen.for_service, frame(passed("flow.read", "1")) + frame(passed("log.x", "3")));

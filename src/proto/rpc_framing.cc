@@ -97,6 +97,14 @@ void RpcFramer::feed(std::string_view bytes) {
   buffer_ += bytes;
 }
 
+void RpcFramer::release() {
+  constexpr std::size_t kKept = 64 * 1024;
+  message_ = {};
+  if (start_ < buffer_.size() || buffer_.capacity() <= kKept) return;
+  std::string().swap(buffer_);  // assigning an empty text would keep the room
+  start_ = 0;
+}
+
 std::string RpcFramer::take_rest() {
   std::string out = buffer_.substr(start_);
   drop(out.size());

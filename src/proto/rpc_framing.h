@@ -45,6 +45,11 @@ class RpcFramer {
   // Bytes that are not part of a message yet.
   std::size_t buffered() const { return buffer_.size() - start_; }
   std::string_view rest() const { return std::string_view(buffer_).substr(start_); }
+  // The memory that it takes, also for what is used up.
+  std::size_t held() const { return buffer_.capacity(); }
+  // Gives memory back that a large message took, once nothing of it is left. As a call of anything else, it ends
+  // `message`.
+  void release();
   // Of HTTP: gives away what was held back to tell.
   std::string take_rest();
 

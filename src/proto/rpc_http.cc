@@ -36,9 +36,19 @@ bool is_json_type(std::string_view value) {
   return false;
 }
 
+// Assigning an empty text would keep the room.
+void forget(std::string& text) { std::string().swap(text); }
+
 bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
 
 }  // namespace
+
+std::size_t RpcHttp::held() const {
+  std::size_t bytes = in_client_.capacity() + body_.capacity() + in_service_.capacity() + answer_body_.capacity() +
+                      own_answer_.capacity();
+  for (const std::string& text : held_) bytes += sizeof text + text.capacity();
+  return bytes;
+}
 
 void RpcHttp::end(std::string reason) {
   phase_ = Phase::kDone;
@@ -136,7 +146,7 @@ bool RpcHttp::read_body(RpcOutput& output) {
 
 bool RpcHttp::decide_body(RpcOutput& output) {
   RpcDecision decision = decide(body_, *rule_, asked_);
-  body_ = {};
+  forget(body_);
   std::move(decision.records.begin(), decision.records.end(), std::back_inserter(output.records));
   if (decision.for_service.empty()) {
     answer(decision.for_client.empty() ? 204 : 200, decision.for_client, output);
@@ -209,6 +219,8 @@ bool RpcHttp::finish_response(RpcOutput& output) {
   remove_hop_by_hop(response_.headers);
   merge_own_answers();
   respond(std::move(response_), answer_body_, output);
+  forget(answer_body_);
+  if (in_service_.empty()) forget(in_service_);
   return true;
 }
 
@@ -235,7 +247,7 @@ void RpcHttp::respond(HttpResponseHead head, std::string_view body, RpcOutput& o
   if (close_after_) head.headers.add("Connection", "close");
   output.for_client += render(head);
   if (has_body(head.status)) output.for_client += body;
-  own_answer_.clear();
+  forget(own_answer_);
   held_.clear();
   phase_ = Phase::kHead;
   if (close_after_) end({});

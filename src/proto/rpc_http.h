@@ -33,6 +33,8 @@ class RpcHttp {
   // Goes as far as the bytes and the room in `output` allow.
   void advance(RpcOutput& output);
 
+  std::size_t held() const;  // memory, about
+
   bool is_done() const { return phase_ == Phase::kDone; }
   const std::string& end_reason() const { return end_reason_; }
 

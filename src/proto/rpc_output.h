@@ -18,6 +18,7 @@ struct RpcOutput {
   std::string for_client;
   std::vector<RpcCall> records;
 
+  std::size_t held() const { return for_service.capacity() + for_client.capacity() + records.size() * sizeof(RpcCall); }
   bool client_has_room() const { return for_client.size() < kRoom; }
   bool has_room() const { return client_has_room() && for_service.size() < kRoom && records.size() < kMaxRecords; }
 };

@@ -41,4 +41,14 @@ PendingBatches::Messages PendingBatches::take_oldest() {
   return held;
 }
 
+std::size_t PendingBatches::held() const {
+  std::size_t bytes = 0;
+  for (const Batch& batch : batches_) {
+    for (const auto* list : {&batch.awaited, &batch.held}) {
+      for (const std::string& text : *list) bytes += sizeof text + text.capacity();
+    }
+  }
+  return bytes;
+}
+
 }  // namespace cloche::proto

@@ -24,6 +24,8 @@ class PendingBatches {
   Messages take_after(std::string_view id);
   Messages take_oldest();
 
+  std::size_t held() const;  // bytes, about
+
  private:
   struct Batch {
     std::vector<std::string> awaited;

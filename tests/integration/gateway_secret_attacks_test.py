@@ -188,7 +188,11 @@ print(json.dumps({{kind: ask("https://{HOST}/" + kind, {{"Authorization": "Beare
         def from_file(path):
             return ["--secret", f"name=API_TOKEN,host={HOST}:443,header=Authorization,file={path}"]
 
+        self.environment.update({"COPY": VALUE, "LINE": f"token={VALUE};"})
         cases = {
+            "copy": ["--pass", "COPY", *SECRET],
+            "part": ["--pass", "LINE", *SECRET],
+            "set": ["--env", f"MINE={VALUE}", *SECRET],
             "variable": ["--pass", "REAL_TOKEN", *SECRET],
             "pattern": ["--pass", "REAL_*", *SECRET],
             "file": ["--read", token, *from_file(token)],

@@ -42,6 +42,31 @@ print(json.dumps([[talk(top + "/" + name + "/rpc.sock", "hello " + name) for nam
                 self.assertIn(b"socket", done.stderr)
         self.assertEqual(real.bytes, [])
 
+    def test_H4_a_socket_of_datagrams_is_refused(self):
+        """Inside of the cell it would be a stream, and nothing would ever arrive."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as alone, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as paired:
+            alone.bind(self.path("alone.sock"))
+            paired.bind(self.path("paired.sock"))
+            paired.connect(self.path("alone.sock"))
+            for name in ("alone.sock", "paired.sock"):
+                with self.subTest(name):
+                    done = self.cloche("run", "--socket", self.path(name), "--", "echo", "ran")
+                    self.assertEqual((done.returncode, done.stdout), (126, b""), done.stderr)
+                    self.assertIn(b"it takes datagrams, and only streams can be granted", done.stderr)
+
+    def test_N8_connections_to_sockets_count(self):
+        service = self.service(framing="raw")
+        words = [*self.policy(service.path), "--set", "net.limits.connections=3"]
+        text = TALK + f"""
+for number in range(20):
+    print(talk({service.path!r}, "hello"), flush=True)
+"""
+        done, report = self.run_report(*words, "--", "python3", "-c", text)
+        self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "network"), done.stderr.decode())
+        self.assertIn("net.limits.connections", json.dumps(report["outcome"]))
+        self.assertEqual(done.stdout.count(b"heard hello"), 3)
+        self.assertEqual(service.bytes, [b"hello"] * 3)
+
     def test_H4_what_takes_the_place_of_a_socket_is_not_reached(self):
         granted = self.service(framing="raw")
         victim = self.service("victim.sock", framing="raw")
