@@ -22,8 +22,8 @@ constexpr std::uint16_t kHttpPort = 80;
 
 proto::HostName localhost() { return proto::parse_host_name("localhost").value(); }
 
-// Whether a loopback address is another way to say "localhost". What a secret is for is looked through by whatever way it
-// is reached, also where a rule grants the address as such.
+// Whether a loopback address is another way to say "localhost". What a secret is for is looked through by whatever way
+// it is reached, also where a rule grants the address as such.
 bool is_localhost(const Shared& shared, const proto::IpAddress& address, std::uint16_t port) {
   if (shared.vault.has_secret_for({localhost(), {}, port})) return true;
   const proto::RuleSet& rules = shared.rules.now();

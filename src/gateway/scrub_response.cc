@@ -18,10 +18,11 @@ std::string scrubbed(const SecretVault& vault, std::string_view text) {
 }
 
 // Character sets in which letters, digits and signs of ASCII are the bytes that they always are. In UTF-16 or EBCDIC no
-// value is found, and a guest may ask for them ("Accept: text/plain;charset=utf-16"): some frameworks do as they are told.
+// value is found, and a guest may ask for them ("Accept: text/plain;charset=utf-16"): some frameworks do as they are
+// told.
 bool is_like_ascii(std::string_view charset) {
-  constexpr std::string_view kNames[] = {"utf-8",  "utf8",    "us-ascii",  "ascii", "latin1", "koi8-r",
-                                         "koi8-u", "gbk",     "gb2312",    "big5",  "euc-jp", "euc-kr",
+  constexpr std::string_view kNames[] = {"utf-8",  "utf8",    "us-ascii",  "ascii",   "latin1", "koi8-r",
+                                         "koi8-u", "gbk",     "gb2312",    "big5",    "euc-jp", "euc-kr",
                                          "sjis",   "gb18030", "shift_jis", "tis-620", "binary"};
   constexpr std::string_view kFamilies[] = {"iso-8859-", "iso8859-", "windows-125", "cp125"};
   return std::ranges::any_of(kNames, [&](std::string_view name) { return same_name(charset, name); }) ||

@@ -154,14 +154,15 @@ TEST(PlainBytes, X9_AreNoneInOtherCharactersOrMadeOfAnotherAnswer) {
     answer.headers.add(name, std::string(value));
     return check_plain_bytes(answer).has_value();
   };
-  for (const std::string_view type :
-       {"text/plain", "text/html; charset=utf-8", "text/html;CHARSET=\"UTF-8\"", "text/html; charset=ISO-8859-15",
-        "text/html; charset='us-ascii'", "application/json; charset=", "a/b; charset=Windows-1252; x=y", "a/charset-x"}) {
+  for (const std::string_view type : {"text/plain", "text/html; charset=utf-8", "text/html;CHARSET=\"UTF-8\"",
+                                      "text/html; charset=ISO-8859-15", "text/html; charset='us-ascii'",
+                                      "application/json; charset=", "a/b; charset=Windows-1252; x=y", "a/charset-x"}) {
     EXPECT_TRUE(is_plain("Content-Type", type)) << type;
   }
   for (const std::string_view type :
-       {"text/plain;charset=utf-16", "text/plain; Charset=\"UTF-16LE\"", "text/plain;charset = utf-32", "a/b;charset=ibm037",
-        "a/b; charset=utf-7", "a/b; charset=utf-8; charset=utf-16be", "a/b; charset*=utf-16", "a/b; charset='utf-16'"}) {
+       {"text/plain;charset=utf-16", "text/plain; Charset=\"UTF-16LE\"", "text/plain;charset = utf-32",
+        "a/b;charset=ibm037", "a/b; charset=utf-7", "a/b; charset=utf-8; charset=utf-16be", "a/b; charset*=utf-16",
+        "a/b; charset='utf-16'"}) {
     EXPECT_FALSE(is_plain("content-type", type)) << type;
   }
   EXPECT_FALSE(is_plain("IM", "gzip"));

@@ -57,7 +57,8 @@ TEST(HttpExchange, X9_AHostIsToldInItsPlainSpelling) {
       EXPECT_EQ(passed_on("GET http://" + place + "/x HTTP/1.1\r\nHost: " + place + "\r\n\r\n"), wanted);
     }
   }
-  EXPECT_EQ(passed_on("GET / HTTP/1.1\r\nHost: [2001:DB8::1]\r\n\r\n"), "GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n");
+  EXPECT_EQ(passed_on("GET / HTTP/1.1\r\nHost: [2001:DB8::1]\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n");
 }
 
 TEST(HttpExchange, ARefusalIsReadableAndEndsIt) {
