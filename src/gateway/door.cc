@@ -22,6 +22,14 @@ constexpr std::uint16_t kHttpPort = 80;
 
 proto::HostName localhost() { return proto::parse_host_name("localhost").value(); }
 
+// Whether a loopback address is another way to say "localhost". What a secret is for is looked through by whatever way
+// it is reached, also where a rule grants the address as such.
+bool is_localhost(const Shared& shared, const proto::IpAddress& address, std::uint16_t port) {
+  if (shared.vault.has_secret_for({localhost(), {}, port})) return true;
+  const proto::RuleSet& rules = shared.rules.now();
+  return !rules.decide_address(address, port).allowed() && rules.decide_name(localhost(), port).allowed();
+}
+
 // The reply must arrive: an unread request would turn the close into a reset that destroys it.
 Task<void> say_and_close(Stream& client, std::string_view reply) {
   const Clock::time_point deadline = Clock::now() + kToRead;
@@ -43,9 +51,7 @@ Target target_of(const Shared& shared, const proto::IpAddress& given, std::uint1
   Target target{std::nullopt, address, port};
   if (const proto::HostName* name = shared.names.name_of(address)) {
     target.name = *name;
-  } else if (proto::classify(address) == proto::AddressClass::kLoopback &&
-             !shared.rules.now().decide_address(address, port).allowed() &&
-             shared.rules.now().decide_name(localhost(), port).allowed()) {
+  } else if (proto::classify(address) == proto::AddressClass::kLoopback && is_localhost(shared, address, port)) {
     target.name = localhost();
   }
   return target;

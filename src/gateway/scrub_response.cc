@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "base/wipe.h"
+#include "proto/http_chars.h"
 
 namespace cloche::gateway {
 namespace {
+
+using proto::same_name;
 
 std::string scrubbed(const SecretVault& vault, std::string_view text) {
   ScrubStream stream(vault);
@@ -14,9 +17,30 @@ std::string scrubbed(const SecretVault& vault, std::string_view text) {
   return out + stream.finish();
 }
 
-bool is_identity(std::string_view text) {
-  return std::ranges::equal(text, std::string_view("identity"),
-                            [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+// Character sets in which letters, digits and signs of ASCII are the bytes that they always are. In UTF-16 or EBCDIC no
+// value is found, and a guest may ask for them ("Accept: text/plain;charset=utf-16"): some frameworks do as they are
+// told.
+bool is_like_ascii(std::string_view charset) {
+  constexpr std::string_view kNames[] = {"utf-8",  "utf8",    "us-ascii",  "ascii",   "latin1", "koi8-r",
+                                         "koi8-u", "gbk",     "gb2312",    "big5",    "euc-jp", "euc-kr",
+                                         "sjis",   "gb18030", "shift_jis", "tis-620", "binary"};
+  constexpr std::string_view kFamilies[] = {"iso-8859-", "iso8859-", "windows-125", "cp125"};
+  return std::ranges::any_of(kNames, [&](std::string_view name) { return same_name(charset, name); }) ||
+         std::ranges::any_of(kFamilies, [&](std::string_view f) { return same_name(charset.substr(0, f.size()), f); });
+}
+
+// Each "charset=" of a type, wherever it stands: readers differ about which of two counts.
+bool has_other_characters(std::string_view type) {
+  constexpr std::string_view kParameter = "charset";
+  for (; !type.empty(); type.remove_prefix(1)) {
+    if (!same_name(type.substr(0, kParameter.size()), kParameter)) continue;
+    std::string_view rest = type.substr(kParameter.size());
+    if (rest.find_first_of("*= \t") != 0) continue;  // another word
+    rest.remove_prefix(std::min(rest.find_first_not_of("*=\"' \t"), rest.size()));
+    const std::string_view charset = rest.substr(0, rest.find_first_of("\"' \t;,"));
+    if (!charset.empty() && !is_like_ascii(charset)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -72,18 +96,28 @@ void ask_for_plain_bytes(proto::HttpRequestHead& head) {
   head.headers.remove("Range");
   head.headers.remove("If-Range");
   head.headers.remove("Sec-WebSocket-Extensions");
+  head.headers.remove("A-IM");  // compressed, or what changed since (RFC 3229)
+  head.headers.remove("Accept-Charset");
   head.headers.set("Accept-Encoding", "identity");
 }
 
 Status check_plain_bytes(const proto::HttpResponseHead& head) {
   for (const std::string_view encoding : head.headers.elements("Content-Encoding")) {
-    if (is_identity(encoding)) continue;
+    if (same_name(encoding, "identity")) continue;
     // Its name is not repeated: a server may have put anything there, also a value.
     return fail(ErrorCode::kRefused, "gateway", "the answer is compressed, though plain bytes were asked for");
   }
   constexpr int kPartialContent = 206;
   if (head.status == kPartialContent || head.headers.count("Content-Range") > 0) {
     return fail(ErrorCode::kRefused, "gateway", "the answer is a part, though the whole was asked for");
+  }
+  constexpr int kImUsed = 226;
+  if (head.status == kImUsed || head.headers.count("IM") > 0) {
+    return fail(ErrorCode::kRefused, "gateway", "the answer is made of another, though the whole was asked for");
+  }
+  for (const proto::HttpHeader& header : head.headers.list) {
+    if (!same_name(header.name, "Content-Type") || !has_other_characters(header.value)) continue;
+    return fail(ErrorCode::kRefused, "gateway", "the answer is in characters in which no value could be found");
   }
   if (head.headers.count("Sec-WebSocket-Extensions") > 0) {
     return fail(ErrorCode::kRefused, "gateway", "the answer has web socket extensions that were not asked for");

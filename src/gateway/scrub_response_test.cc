@@ -144,5 +144,32 @@ TEST(PlainBytes, AreAskedForAndInsistedOn) {
   EXPECT_EQ(refused.error().text().find(kV), std::string::npos);
 }
 
+TEST(PlainBytes, X9_AreNoneInOtherCharactersOrMadeOfAnotherAnswer) {
+  auto head = request("/", {{"A-IM", "gzip"}, {"accept-charset", "utf-16"}});
+  ask_for_plain_bytes(head);
+  EXPECT_EQ(head.headers.count("A-IM") + head.headers.count("Accept-Charset"), 0u);
+
+  const auto is_plain = [](std::string_view name, std::string_view value) {
+    proto::HttpResponseHead answer;
+    answer.headers.add(name, std::string(value));
+    return check_plain_bytes(answer).has_value();
+  };
+  for (const std::string_view type : {"text/plain", "text/html; charset=utf-8", "text/html;CHARSET=\"UTF-8\"",
+                                      "text/html; charset=ISO-8859-15", "text/html; charset='us-ascii'",
+                                      "application/json; charset=", "a/b; charset=Windows-1252; x=y", "a/charset-x"}) {
+    EXPECT_TRUE(is_plain("Content-Type", type)) << type;
+  }
+  for (const std::string_view type :
+       {"text/plain;charset=utf-16", "text/plain; Charset=\"UTF-16LE\"", "text/plain;charset = utf-32",
+        "a/b;charset=ibm037", "a/b; charset=utf-7", "a/b; charset=utf-8; charset=utf-16be", "a/b; charset*=utf-16",
+        "a/b; charset='utf-16'"}) {
+    EXPECT_FALSE(is_plain("content-type", type)) << type;
+  }
+  EXPECT_FALSE(is_plain("IM", "gzip"));
+  proto::HttpResponseHead answer;
+  answer.status = 226;
+  EXPECT_FALSE(check_plain_bytes(answer));
+}
+
 }  // namespace
 }  // namespace cloche::gateway

@@ -75,7 +75,8 @@ std::vector<std::string> ways(std::uint32_t code, std::string_view plain) {
   if (code == '\'') out.insert(out.end(), {"\\'", "''", "&apos;"});
   if (code == '"') out.insert(out.end(), {"\\\"", "\"\"", "&quot;"});
   if (code == '\\') out.insert(out.end(), {"\\\\", "&bsol;", "\\134"});
-  if (code == '/') out.insert(out.end(), {"\\/", "&sol;"});
+  if (code == '/') out.insert(out.end(), {"\\/", "&sol;", "\\\\/", "%252F"});
+  if (code == 0xe9) out.insert(out.end(), {"&eacute;", "&amp;#233;"});
   if (code == '&') out.emplace_back("&amp;");
   if (code == '<') out.emplace_back("&lt;");
   if (code == '>') out.emplace_back("&gt;");
@@ -140,6 +141,31 @@ TEST(SpelledSearch, X9_WhatComesBeforeAValueCannotHideItsBeginning) {
   }
 }
 
+// A URL in a URL, JSON in JSON, markup in JSON: a library that writes what another one wrote.
+TEST(SpelledSearch, X9_AValueIsFoundThoughItWasWrittenTwice) {
+  const SecretVault vault = vault_with("Ab+9d\"GH'1/2&QzzXk3\\w", "Qr+3x\"KL'7/5&MuuTc8\\e");
+  const std::string_view kTwice[] = {
+      R"(Ab%252B9d%2522GH%25271%252F2%2526QzzXk3%255Cw)",                          // the URL of a page behind a login
+      R"(Ab%252b9d%2522GH%25271%252f2%2526QzzXk3%255cw)",                          // the same
+      R"(Ab+9d\\\"GH'1/2&QzzXk3\\\\w)",                                            // JSON in JSON
+      R"(Ab\\u002b9d\\u0022GH\\u00271\\/2\\u0026QzzXk3\\\\w)",                     // the same by others
+      R"(Ab+9d&amp;quot;GH&amp;#x27;1/2&amp;amp;QzzXk3\w)",                        // markup in markup
+      R"(Ab&amp;#43;9d&amp;#34;GH&amp;#39;1&amp;#47;2&amp;#38;QzzXk3&amp;#92;w)",  // the same by others
+      R"(Ab+9d\&quot;GH&#x27;1/2&amp;QzzXk3\\w)",                                  // JSON in an attribute
+      R"(Ab+9d\u0026quot;GH\u0026#39;1/2\u0026amp;QzzXk3\\w)",                     // markup in JSON
+      R"(Ab%2B9d%5C%22GH%271%5C%2F2%5Cu0026QzzXk3%5C%5Cw)",                        // JSON in a URL
+      R"(Ab%2B9d%26quot%3BGH%26%2339%3B1%2F2%26amp%3BQzzXk3%5Cw)",                 // markup in a URL
+  };
+  for (const std::string_view echo : kTwice) {
+    for (const std::size_t piece : {1u, 5u, 100u}) {
+      const std::string out = scrub(vault, "<" + std::string(echo) + ">", piece);
+      ASSERT_EQ(out.size(), echo.size() + 2);
+      EXPECT_EQ(out.find("Xk3"), std::string::npos) << out;
+      EXPECT_EQ(out.substr(0, 3), "<Qr") << out;
+    }
+  }
+}
+
 TEST(SpelledSearch, X9_Base64IsFoundInTheSpellingsOfItsSigns) {
   const SecretVault vault = vault_with("\xff\xfe sk-Real?~?>~>~~~ 123456789", "\xff\xfe qq-Fake?~?>~>~~~ 987654321");
   const std::string plain = to_base64("\xff\xfe sk-Real?~?>~>~~~ 123456789");
@@ -194,6 +220,12 @@ TEST(Spelling, EndsAreToldApart) {
   EXPECT_EQ(meant("&#65;"), List{"5A"});
   EXPECT_EQ(meant("&#x0041;"), List{"8A"});
   EXPECT_EQ(meant("&amp;"), List{"5&"});
+  EXPECT_EQ(meant("&eacute;"), (List{"8\xc3\xa9", "8\xe9"}));
+  EXPECT_EQ(meant("&yuml;").back(), "6\xff");
+  EXPECT_EQ(meant("&euro;"), List{"6\xe2\x82\xac"});
+  EXPECT_EQ(meant("\\x{20ac}"), List{"8\xe2\x82\xac"});
+  EXPECT_EQ(meant("%2541"), List{"5A"});
+  EXPECT_EQ(meant("\\\\u0041").back(), "7A");
   EXPECT_EQ(meant("+"), List{"1 "});
   EXPECT_EQ(meant("\\/"), List{"2/"});
   EXPECT_EQ(meant("\\ud83d\\ude00").back(), "6\xed\xb8\x80");
@@ -214,6 +246,10 @@ TEST(Spelling, IsKeptForAnotherCharacter) {
   EXPECT_EQ(respelled("&#65;", 'z'), "xxxxx");
   EXPECT_EQ(respelled("\\101", 'z'), "\\172");
   EXPECT_EQ(respelled("\\/", 'z'), "xx");
+  EXPECT_EQ(respelled("\\x{41}", 'z'), "\\x{7A}");
+  EXPECT_EQ(respelled("%2541", 'z'), "%257A");
+  EXPECT_EQ(respelled("\\\\\\\"", 'z'), "xxxx");
+  EXPECT_EQ(respelled("%26quot%3B", 'z'), "xxxxxxxxxx");
 }
 
 }  // namespace

@@ -14,14 +14,28 @@ struct Named {
 };
 
 constexpr Named kNamed[] = {
-    {"amp", '&'},    {"lt", '<'},     {"gt", '>'},       {"quot", '"'},   {"apos", '\''},  {"excl", '!'},
-    {"num", '#'},    {"dollar", '$'}, {"percnt", '%'},   {"lpar", '('},   {"rpar", ')'},   {"ast", '*'},
-    {"midast", '*'}, {"plus", '+'},   {"comma", ','},    {"period", '.'}, {"sol", '/'},    {"colon", ':'},
-    {"semi", ';'},   {"equals", '='}, {"quest", '?'},    {"commat", '@'}, {"lsqb", '['},   {"lbrack", '['},
-    {"bsol", '\\'},  {"rsqb", ']'},   {"rbrack", ']'},   {"Hat", '^'},    {"lowbar", '_'}, {"UnderBar", '_'},
-    {"grave", '`'},  {"lcub", '{'},   {"lbrace", '{'},   {"rcub", '}'},   {"rbrace", '}'}, {"verbar", '|'},
-    {"vert", '|'},   {"nbsp", 0xa0},  {"NewLine", '\n'}, {"AMP", '&'},    {"LT", '<'},     {"GT", '>'},
+    {"amp", '&'},    {"lt", '<'},      {"gt", '>'},       {"quot", '"'},   {"apos", '\''},  {"excl", '!'},
+    {"num", '#'},    {"dollar", '$'},  {"percnt", '%'},   {"lpar", '('},   {"rpar", ')'},   {"ast", '*'},
+    {"midast", '*'}, {"plus", '+'},    {"comma", ','},    {"period", '.'}, {"sol", '/'},    {"colon", ':'},
+    {"semi", ';'},   {"equals", '='},  {"quest", '?'},    {"commat", '@'}, {"lsqb", '['},   {"lbrack", '['},
+    {"bsol", '\\'},  {"rsqb", ']'},    {"rbrack", ']'},   {"Hat", '^'},    {"lowbar", '_'}, {"UnderBar", '_'},
+    {"grave", '`'},  {"lcub", '{'},    {"lbrace", '{'},   {"rcub", '}'},   {"rbrace", '}'}, {"verbar", '|'},
+    {"vert", '|'},   {"euro", 0x20ac}, {"NewLine", '\n'}, {"AMP", '&'},    {"LT", '<'},     {"GT", '>'},
     {"QUOT", '"'},
+};
+
+// Those of Latin-1 from 0xa0 on, in their order.
+constexpr std::uint32_t kFirstLatin = 0xa0;
+constexpr std::string_view kLatin[] = {
+    "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",    "copy",   "ordf",
+    "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn", "sup2",   "sup3",   "acute",  "micro",
+    "para",   "middot", "cedil",  "sup1",   "ordm",   "raquo",  "frac14", "frac12", "frac34", "iquest", "Agrave",
+    "Aacute", "Acirc",  "Atilde", "Auml",   "Aring",  "AElig",  "Ccedil", "Egrave", "Eacute", "Ecirc",  "Euml",
+    "Igrave", "Iacute", "Icirc",  "Iuml",   "ETH",    "Ntilde", "Ograve", "Oacute", "Ocirc",  "Otilde", "Ouml",
+    "times",  "Oslash", "Ugrave", "Uacute", "Ucirc",  "Uuml",   "Yacute", "THORN",  "szlig",  "agrave", "aacute",
+    "acirc",  "atilde", "auml",   "aring",  "aelig",  "ccedil", "egrave", "eacute", "ecirc",  "euml",   "igrave",
+    "iacute", "icirc",  "iuml",   "eth",    "ntilde", "ograve", "oacute", "ocirc",  "otilde", "ouml",   "divide",
+    "oslash", "ugrave", "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml",
 };
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -56,12 +70,25 @@ void add_wide(Spellings& out, std::string_view text, std::string_view begin) {
   out.add_code(2 * size, 0x10000 + ((*high - 0xd800) << 10) + (*code - 0xdc00));
 }
 
+// A sign that is spelled in the last bytes, with a backslash before it: JSON in a URL or in markup.
+void add_signs(Spellings& out, std::string_view text, std::size_t length, std::uint32_t code) {
+  if (code >= 0x7f || !is_sign(static_cast<char>(code)) || length >= text.size()) return;
+  const std::string_view before = text.substr(0, text.size() - length);
+  for (const std::string_view escape : {"\\", "%5C", "%5c"}) {
+    if (before.ends_with(escape)) out.add_code(length + escape.size(), code);
+  }
+}
+
 void add_numbers(Spellings& out, std::string_view text) {
-  if (const auto code = number_after("%", 2, text)) out.add_code(3, *code);
-  if (const auto code = number_after("\\x", 2, text)) out.add_code(4, *code);
+  // The signs that begin a number may have been written once more by another library.
+  for (const std::string_view begin : {"%", "%25", "\\x", "\\\\x", "%5Cx", "%5cx"}) {
+    if (const auto code = number_after(begin, 2, text)) {
+      out.add_code(begin.size() + 2, *code);
+      add_signs(out, text, begin.size() + 2, *code);
+    }
+  }
   if (const auto code = number_after("\\U", 8, text)) out.add_code(10, *code);
-  add_wide(out, text, "\\u");
-  add_wide(out, text, "%u");
+  for (const std::string_view begin : {"\\u", "\\\\u", "%u", "%5Cu", "%5cu"}) add_wide(out, text, begin);
   constexpr std::size_t kOctal = 4;
   if (text.size() < kOctal) return;
   const std::string_view unit = text.substr(text.size() - kOctal);
@@ -69,28 +96,50 @@ void add_numbers(Spellings& out, std::string_view text) {
   if (const auto code = number(unit.substr(1), 8); code && *code < 0x100) out.add_code(kOctal, *code);
 }
 
-// \u{1f600}
+// \u{1f600}, and \x{1f600} as Perl writes it
 void add_braced(Spellings& out, std::string_view text) {
-  const std::size_t at = text.rfind("\\u{");
-  if (at == std::string_view::npos) return;
-  const std::string_view unit = text.substr(at);
-  if (const auto code = number(unit.substr(3, unit.size() - 4), 16)) out.add_code(unit.size(), *code);
+  for (const std::string_view begin : {"\\u{", "\\x{"}) {
+    const std::size_t at = text.rfind(begin);
+    if (at == std::string_view::npos) continue;
+    const std::string_view unit = text.substr(at);
+    if (const auto code = number(unit.substr(3, unit.size() - 4), 16)) out.add_code(unit.size(), *code);
+  }
 }
 
+// What stands between the signs that begin and end a character in markup.
+std::optional<std::uint32_t> code_of_markup(std::string_view inner) {
+  if (inner.starts_with("#x") || inner.starts_with("#X")) return number(inner.substr(2), 16);
+  if (inner.starts_with('#')) return number(inner.substr(1), 10);
+  if (const auto* named = std::ranges::find(kNamed, inner, &Named::name); named != std::end(kNamed)) return named->code;
+  const auto* latin = std::ranges::find(kLatin, inner);
+  if (latin == std::end(kLatin)) return std::nullopt;
+  return kFirstLatin + static_cast<std::uint32_t>(latin - std::begin(kLatin));
+}
+
+// These signs may have been written once more, as in markup in JSON.
 void add_markup(Spellings& out, std::string_view text) {
-  const std::size_t at = text.rfind('&');
-  if (at == std::string_view::npos) return;
-  const std::string_view unit = text.substr(at);
-  const std::string_view inner = unit.substr(1, unit.size() - 2);
-  std::optional<std::uint32_t> code;
-  if (inner.starts_with("#x") || inner.starts_with("#X")) {
-    code = number(inner.substr(2), 16);
-  } else if (inner.starts_with('#')) {
-    code = number(inner.substr(1), 10);
-  } else if (const auto* named = std::ranges::find(kNamed, inner, &Named::name); named != std::end(kNamed)) {
-    code = named->code;
+  for (const std::string_view begin : {"&", "&amp;", "\\u0026"}) {
+    const std::size_t at = text.rfind(begin);
+    if (at == std::string_view::npos) continue;
+    const std::string_view unit = text.substr(at);
+    if (unit.size() <= begin.size()) continue;
+    const auto code = code_of_markup(unit.substr(begin.size(), unit.size() - begin.size() - 1));
+    if (!code) continue;
+    out.add_code(unit.size(), *code);
+    add_signs(out, text, unit.size(), *code);
   }
-  if (code) out.add_code(unit.size(), *code);
+}
+
+// Markup in a URL: %26quot%3B.
+void add_markup_in_url(Spellings& out, std::string_view text) {
+  constexpr std::string_view kBegin = "%26";
+  constexpr std::string_view kNumber = "%23";
+  const std::size_t at = text.rfind(kBegin);
+  if (at == std::string_view::npos || text.size() < at + 2 * kBegin.size()) return;
+  const std::string_view inner = text.substr(at + kBegin.size(), text.size() - at - 2 * kBegin.size());
+  const bool is_number = inner.starts_with(kNumber);
+  const auto code = code_of_markup(is_number ? "#" + std::string(inner.substr(kNumber.size())) : std::string(inner));
+  if (code) out.add_code(text.size() - at, *code);
 }
 
 // Where the digits of a spelling are, and their base; a base of 0: it has none.
@@ -102,11 +151,12 @@ struct Digits {
 
 Digits digits_of(std::string_view unit) {
   const std::size_t size = unit.size();
+  if (unit.starts_with("\\u{") || unit.starts_with("\\x{")) return {3, size - 1, 16};
   if (unit.starts_with("%u") || unit.starts_with("\\x") || unit.starts_with("\\U")) return {2, size, 16};
-  if (unit.starts_with('%')) return {1, size, 16};
-  if (unit.starts_with("\\u{")) return {3, size - 1, 16};
-  if (unit.starts_with("\\u")) return {2, size, 16};
-  if (unit.starts_with('\\') && size == 4) return {1, size, 8};
+  if (unit.starts_with("\\u") && size == 6) return {2, size, 16};
+  if (unit.starts_with('%') && size == 3) return {1, size, 16};
+  if (unit.starts_with("%25") && size == 5) return {3, size, 16};
+  if (size == 4 && unit[0] == '\\' && std::ranges::all_of(unit.substr(1), is_octal)) return {1, size, 8};
   if (unit.starts_with("&#x") || unit.starts_with("&#X")) return {3, size - 1, 16};
   if (unit.starts_with("&#")) return {2, size - 1, 10};
   return {};
@@ -142,7 +192,11 @@ Spellings spellings_at_end(std::string_view text) {
   const char last = text.back();
   const char before = text.size() > 1 ? text[text.size() - 2] : '\0';
   if (last == '+') out.add(1, " ");
-  if (before == '\\' && is_sign(last)) out.add(2, std::string_view(&last, 1));
+  // With a backslash, and what comes of that where it is written once more.
+  for (std::size_t slashes = 1; slashes <= 3 && is_sign(last); ++slashes) {
+    if (text.size() <= slashes || text[text.size() - 1 - slashes] != '\\') break;
+    out.add(slashes + 1, std::string_view(&last, 1));
+  }
   if (before == last && (last == '\'' || last == '"')) out.add(2, std::string_view(&last, 1));
   if (const auto code = static_cast<unsigned char>(last); code >= 0x80) {
     out.add_code(1, code);  // a byte of Latin-1, which a value of UTF-8 was turned into
@@ -152,6 +206,7 @@ Spellings spellings_at_end(std::string_view text) {
   if (is_hex(last)) add_numbers(out, text);
   if (last == '}') add_braced(out, text);
   if (last == ';') add_markup(out, text);
+  if (text.ends_with("%3B") || text.ends_with("%3b")) add_markup_in_url(out, text);
   return out;
 }
 

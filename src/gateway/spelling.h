@@ -1,5 +1,6 @@
 // How one character is written where it cannot stand as it is: in a URL, in JSON and other languages with a backslash,
-// in markup, in another character set. A server may mix them as it likes, so they are told one character at a time.
+// in markup, in another character set. A server may mix them as it likes, so they are told one character at a time; and
+// what one library wrote so, another may have written again.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ class Spellings {
   void add_code(std::size_t length, std::uint32_t code);
 
  private:
-  std::array<Spelling, 12> list_{};
+  std::array<Spelling, 16> list_{};
   std::size_t count_ = 0;
 };
 

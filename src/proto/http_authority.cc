@@ -36,6 +36,13 @@ std::string HttpAuthority::text() const {
   return port ? fmt::format("{}:{}", shown, *port) : shown;
 }
 
+std::string HttpAuthority::plain_text() const {
+  HttpAuthority plain = *this;
+  std::ranges::transform(plain.host, plain.host.begin(), to_lower);
+  if (plain.host.size() > 1 && plain.host.ends_with('.')) plain.host.pop_back();
+  return plain.text();
+}
+
 std::optional<HttpAuthority> parse_authority(std::string_view text) {
   HttpAuthority place;
   std::string_view rest;

@@ -19,6 +19,9 @@ struct HttpAuthority {
   std::optional<std::uint16_t> port;
 
   std::string text() const;  // as it is written in a head
+  // The same in the one spelling that every server takes for this name: some find no site of theirs for a name in
+  // capitals or with a last dot, and take another one.
+  std::string plain_text() const;
 
   bool operator==(const HttpAuthority&) const = default;
 };

@@ -97,7 +97,11 @@ Status HttpExchange::allow(HttpRequestHead head) {
 
   websocket_ = wants_websocket(head_) && head.method == head_.method;
   close_after_ = !head_.keep_alive || head_.version_minor == 0;
-  if (target->authority) head.headers.set("Host", target->authority->text());
+  if (target->authority) {
+    head.headers.set("Host", target->authority->plain_text());
+  } else if (const HttpHeader* host = head.headers.find("Host")) {
+    head.headers.set("Host", parse_authority(host->value)->plain_text());  // check_head() has read it
+  }
   head.target = origin_target(head.method, *target);
   remove_hop_by_hop(head.headers);
   if (!head_.expect_continue || head_.framing.kind == HttpFramingKind::kNone) head.headers.remove("Expect");

@@ -79,8 +79,8 @@ class HttpExchange {
 
   // The request that waits for a verdict, or null.
   const HttpRequestHead* waiting() const { return phase_ == HttpPhase::kDeciding ? &head_ : nullptr; }
-  // Sends the head on, changed or not, as a server expects it: target in origin form, Host as in the target, nothing
-  // that is meant for one hop. Framing, version and connection are those that were parsed, whatever `head` says.
+  // Sends the head on, changed or not, as a server expects it: target in origin form, Host as in the target and in its
+  // plain spelling, nothing that is meant for one hop. Framing, version and connection are those that were parsed, whatever `head` says.
   // On an error (a CONNECT, a head that check_head() does not take, no server) nothing has happened.
   Status allow(HttpRequestHead head);
   void refuse(HttpError error);

@@ -48,6 +48,19 @@ TEST(HttpExchange, NothingGoesOnBeforeTheVerdict) {
   EXPECT_EQ(exchange.phase(), HttpPhase::kHead);
 }
 
+TEST(HttpExchange, X9_AHostIsToldInItsPlainSpelling) {
+  for (const std::string_view name : {"API.Example.org", "api.example.org.", "aPI.example.ORG."}) {
+    for (const std::string_view port : {"", ":8080"}) {
+      const std::string place = std::string(name) + std::string(port);
+      const std::string wanted = "GET /x HTTP/1.1\r\nHost: api.example.org" + std::string(port) + "\r\n\r\n";
+      EXPECT_EQ(passed_on("GET /x HTTP/1.1\r\nHost: " + place + "\r\n\r\n"), wanted);
+      EXPECT_EQ(passed_on("GET http://" + place + "/x HTTP/1.1\r\nHost: " + place + "\r\n\r\n"), wanted);
+    }
+  }
+  EXPECT_EQ(passed_on("GET / HTTP/1.1\r\nHost: [2001:DB8::1]\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: [2001:db8::1]\r\n\r\n");
+}
+
 TEST(HttpExchange, ARefusalIsReadableAndEndsIt) {
   HttpExchange exchange;
   exchange.from_client("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n\r\nGET /x HTTP/1.1\r\nHost: b\r\n\r\n");

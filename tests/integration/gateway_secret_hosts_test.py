@@ -1,12 +1,13 @@
 """A host of a secret is spoken to by HTTP and TLS only: by nothing else could its answers be looked through."""
 # needs: a network of its own
+import gzip
 import html
 import json
 import random
 import re
 import urllib.parse
 
-from secrets_case import HOST, SecretCase, python
+from secrets_case import HOST, SecretCase, head_from, python
 from way_out_case import VALUE
 
 PLAIN = ["--allow-net", HOST + ":80", "--secret", f"name=API_TOKEN,host={HOST}:80,header=Authorization,env=REAL_TOKEN"]
@@ -27,7 +28,7 @@ def spelled(text, choose):
 
 
 class SecretHosts(SecretCase):
-    def remembers(self, port):
+    def remembers(self, name, port):
         """A lenient server that finds a request wherever it begins, and says what token it was last shown."""
         shown = []
 
@@ -44,11 +45,11 @@ class SecretHosts(SecretCase):
                 body = shown[-1] if b"/last" in head and shown else b"fine"
                 link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
-        self.listen(HOST, port, talk)
+        self.listen(name, port, talk)
         return shown
 
     def test_X9_other_first_bytes_get_no_value_back(self):
-        shown = self.remembers(80)
+        shown = self.remembers(HOST, 80)
         done, report, events = self.run_out(*PLAIN, *python(f"""
 out = {{"stored": ask("http://{HOST}/", {{"Authorization": "Bearer " + token}})[0]}}
 request = b" /last HTTP/1.1\\r\\nHost: {HOST}\\r\\nConnection: close\\r\\n\\r\\n"
@@ -140,3 +141,80 @@ print(json.dumps([token] + [echo(number) for number in range({len(kinds)})]))
                 for undone in (text, html.unescape(text), urllib.parse.unquote(text), urllib.parse.unquote_plus(text),
                                re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)):
                     self.assertFalse([piece for piece in pieces if piece in undone], undone)
+
+    # Another host, or another name of it.
+
+    def test_X9_a_host_is_named_as_the_policy_names_it(self):
+        """Whatever else means the same name may lead a server to another of its sites."""
+        heads = []
+
+        def talk(link):
+            heads.append(head_from(link).decode())
+            link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+        self.listen(HOST, 80, talk)
+        names = [HOST.upper(), HOST + ".", "Api.Example.oRG.:80"]
+        done, report, events = self.run_out(*PLAIN, *python(f"""
+out = []
+for name in {names}:
+    for target in ("/", "http://" + name + "/"):
+        with dial("{HOST}", 80, tls=False) as link:
+            link.sendall(("GET %s HTTP/1.1\\r\\nHost: %s\\r\\nAuthorization: Bearer %s\\r\\n\\r\\n" % (target, name, token)).encode())
+            out.append(whole(link)[-2:])
+    out.append(ask("http://" + name + "/", {{"Authorization": "Bearer " + token}}, how="proxy")[2])
+print(json.dumps(out))
+"""))
+        self.assertEqual(json.loads(done.stdout), ["ok"] * 9, report["network"])
+        self.assert_free_of_values(done, report, events)
+        self.assertEqual(len(heads), 9)
+        for head in heads:
+            self.assertIn(VALUE, head)
+            self.assertRegex(head, f"\r\nHost: {re.escape(HOST)}(:80)?\r\n")
+
+    def test_X9_localhost_by_its_address_is_the_same_host(self):
+        """Also where another rule grants the address, for which nothing is looked through."""
+        shown = self.remembers("localhost", 7001)
+        words = ["--secret", "name=API_TOKEN,host=localhost:7001,header=Authorization,env=REAL_TOKEN"]
+        for rules in ([], ["--allow-net", "127.0.0.0/8:7001"]):
+            done, report, events = self.run_out("--allow-net", "localhost:7001", *rules, *words, *python("""
+def last(host, first):
+    with dial(host, 7001, tls=False) as link:
+        link.sendall(first + b"GET /last HTTP/1.1\\r\\nHost: 127.0.0.1:7001\\r\\nConnection: close\\r\\n\\r\\n")
+        return whole(link)
+out = [ask("http://localhost:7001/last", {"Authorization": "Bearer " + token})]
+out += [last("127.0.0.1", first) for first in (b"", b"\\1\\0")]
+out += [ask("http://127.0.0.1:7001/last", how=how) for how in ("direct", "proxy")]
+print(json.dumps(out))
+"""))
+            with self.subTest(rules=rules):
+                self.assertEqual(done.returncode, 0, done.stderr.decode())
+                self.assertEqual(set(shown), {VALUE.encode()})
+                self.assert_free_of_values(done, report, events)
+
+    # Bytes in which nothing could be found.
+
+    def test_X9_answers_in_other_characters_are_refused(self):
+        """A guest may ask for them, and some frameworks do as they are asked."""
+        def talk(link):
+            head = head_from(link).decode()
+            value = head.partition("Bearer ")[2].split("\r\n")[0]
+            charset = head.partition("charset=")[2].split("\r\n")[0]
+            more, body = "", value.encode(charset.strip('"') or "ascii")
+            if "A-IM: gzip" in head:
+                more, body = "IM: gzip\r\n", gzip.compress(body)
+            link.sendall(f"HTTP/1.1 200 OK\r\nContent-Type: text/plain;CharSet={charset or 'utf-8'}\r\n{more}"
+                         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+
+        self.listen(HOST, 80, talk)
+        charsets = ["UTF-16", "utf-16le", '"utf-16be"', "utf-32", "utf-7", "cp037"]
+        plain = ["utf-8", "ISO-8859-1", '"us-ascii"']
+        done, report, _ = self.run_out(*PLAIN, *python(f"""
+def look(more):
+    status, _, body = ask("http://{HOST}/", {{"Authorization": "Bearer " + token, **more}})
+    return [status, "token" if token in body else "sentence" if body.startswith("cloche: the answer is ") else body]
+print(json.dumps([look({{"Accept": "text/plain;charset=" + name}}) for name in {charsets + plain}] + [look({{"A-IM": "gzip"}})]))
+"""))
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        *results, im = json.loads(done.stdout)
+        self.assertEqual(results, [[502, "sentence"]] * len(charsets) + [[200, "token"]] * len(plain), report["network"])
+        self.assertEqual(im, [200, "token"])  # not asked for

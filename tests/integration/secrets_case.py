@@ -65,7 +65,7 @@ class SecretCase(WayOutCase):
 
     def listen(self, name, port, talk, context=None):
         """Talks to each caller in a thread of its own."""
-        listener = socket.create_server((PLACES[name], port), backlog=64)
+        listener = socket.create_server((PLACES.get(name, name), port), backlog=64)
         self.addCleanup(listener.close)
         self.addCleanup(listener.shutdown, socket.SHUT_RDWR)  # whoever accepts holds it open
 
