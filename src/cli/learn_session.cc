@@ -184,7 +184,7 @@ bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& suffic
     return run.report.outcome.kind == OutcomeKind::kExited && run.report.outcome.code == model_->report.outcome.code;
   };
   const auto makes_other_names = [this](const LearnTry& run) {
-    return run.changed.known && must_.places_met_by(run.changed) && !must_.met_by(run.changed);
+    return must_.nearly_met_by(run.changed) && !must_.met_by(run.changed);
   };
   if (succeeded(tried) || !ended_alike(tried)) return false;
   if (!must_.met_by(tried.changed) && !makes_other_names(tried)) return false;

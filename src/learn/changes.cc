@@ -17,6 +17,10 @@ std::string place_of(const std::string& path, const std::vector<Item>& items) {
   return out.empty() ? folder_of(path) : out;
 }
 
+bool changes_in(const std::string& place, const Changed& run) {
+  return std::ranges::any_of(run.paths, [&](const std::string& path) { return path_covers(place, path); });
+}
+
 }  // namespace
 
 MustChange::MustChange(const Changed& model, const std::vector<Item>& items)
@@ -27,6 +31,11 @@ MustChange::MustChange(const Changed& model, const std::vector<Item>& items)
 void MustChange::agree_with(const Changed& other) {
   if (!other.known) known_ = false;
   std::erase_if(paths_, [&](const std::string& path) { return !other.paths.contains(path); });
+  for (const std::string& place : missing(other)) {
+    if (!changes_in(folder_of(place), other)) continue;
+    places_.erase(place);
+    places_.insert(folder_of(place));
+  }
 }
 
 bool MustChange::met_by(const Changed& other) const {
@@ -37,11 +46,15 @@ bool MustChange::met_by(const Changed& other) const {
 std::vector<std::string> MustChange::missing(const Changed& other) const {
   std::vector<std::string> out;
   for (const std::string& place : places_) {
-    const bool changed =
-        std::ranges::any_of(other.paths, [&](const std::string& path) { return path_covers(place, path); });
-    if (!changed) out.push_back(place);
+    if (!changes_in(place, other)) out.push_back(place);
   }
   return out;
+}
+
+bool MustChange::nearly_met_by(const Changed& other) const {
+  return known_ && other.known && std::ranges::all_of(missing(other), [&](const std::string& place) {
+           return changes_in(folder_of(place), other);
+         });
 }
 
 }  // namespace cloche::learn

@@ -23,7 +23,8 @@ class MustChange {
   // From a run with everything in view, and the directories that are to be granted for it.
   MustChange(const Changed& model, const std::vector<Item>& items);
 
-  // From another run that is known to succeed: names that it did not change are no longer asked for.
+  // From another run that is known to succeed: names that it did not change are no longer asked for, and of places that
+  // it did not change the directory around them is, if it changed something in that.
   void agree_with(const Changed& other);
 
   bool known() const { return known_; }
@@ -31,6 +32,8 @@ class MustChange {
   bool met_by(const Changed& other) const;
   // Only the places, whatever the names in them: for a run that is to tell which names are always the same.
   bool places_met_by(const Changed& other) const { return known_ && missing(other).empty(); }
+  // The same, but for places beside which it changed something: git has a directory for each beginning of a name.
+  bool nearly_met_by(const Changed& other) const;
   // Places of which the other run changed nothing.
   std::vector<std::string> missing(const Changed& other) const;
 

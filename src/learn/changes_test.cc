@@ -32,6 +32,24 @@ TEST(MustChange, APlaceThatNoItemGrantsIsMissed) {
   EXPECT_THAT(must.missing({{"/proj/x"}, true}), ElementsAre("/srv/log"));
 }
 
+// As of git, whose objects lie in a directory for each beginning of their names.
+TEST(MustChange, OfMadeUpPlacesAnyBesideThemWillDo) {
+  const std::vector<Item> items{{Kind::kChange, "/p/.git", {}, {}, true},
+                                {Kind::kChange, "/p/.git/objects/ab", {}, {}, true}};
+  MustChange must({{"/p/.git/index", "/p/.git/objects/ab/1"}, true}, items);
+  const Changed other{{"/p/.git/index", "/p/.git/objects/cd/2"}, true};
+  EXPECT_FALSE(must.places_met_by(other));
+  EXPECT_TRUE(must.nearly_met_by(other));
+  EXPECT_FALSE(must.nearly_met_by({{"/p/.git/index"}, true}));
+  EXPECT_FALSE(must.nearly_met_by({{"/p/.git/index", "/p/.git/objects/cd/2"}, false}));
+  must.agree_with({{"/p/.git/index"}, true});
+  EXPECT_FALSE(must.met_by({{"/p/.git/index"}, true})) << "nothing beside it was changed";
+  must.agree_with(other);
+  EXPECT_TRUE(must.met_by(other));
+  EXPECT_TRUE(must.met_by({{"/p/.git/index", "/p/.git/objects/ef/3"}, true}));
+  EXPECT_FALSE(must.met_by({{"/p/.git/index"}, true}));
+}
+
 TEST(MustChange, WhatIsNotKnownOfATrialIsNoSuccess) {
   MustChange must({{"/proj/log"}, true}, kItems);
   EXPECT_FALSE(must.met_by({{"/proj/log"}, false}));
