@@ -40,7 +40,7 @@ inline Path proc_path(uint32_t pid, const char* name) {
 }
 
 struct Content {
-  char text[4096];
+  char text[16 * 1024];  // of one with a thousand groups, on a machine with thousands of cpus
   long size = -1;
 
   // False also where it does not fit: then nothing can be said.
