@@ -8,8 +8,8 @@
 // Everything is done in slices of the event loop: two milliseconds, then a pause of nineteen times what the slice took,
 // so never more than a twentieth of a cpu. Before the guest starts and after its end nothing else waits for the loop's
 // run, and slices follow each other. So they do where the room shrank by all that the guest may still write: a large
-// tree would be walked for seconds while it writes on. Then the rest after a look is as long as the look, half of a cpu,
-// and longer where looks find that it was others who wrote.
+// tree would be walked for seconds while it writes on. Then the rest after a look is as long as the look, half of a
+// cpu, and longer where looks find that it was others who wrote.
 #pragma once
 
 #include <cstdint>
