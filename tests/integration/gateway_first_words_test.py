@@ -113,6 +113,7 @@ for way in ways:
         seen = []
 
         def talk(link, said):
+            said += link.recv(4)  # a server that ends before it was spoken to ends the connection
             link.shutdown(socket.SHUT_WR)
             while piece := link.recv(65536):
                 said += piece
