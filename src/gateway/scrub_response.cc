@@ -11,6 +11,8 @@ namespace {
 
 using proto::same_name;
 
+constexpr std::size_t kContext = std::max(kLongestSpelling, kLineDigits + 2);  // of what is gone, to read on from
+
 std::string scrubbed(const SecretVault& vault, std::string_view text) {
   ScrubStream stream(vault);
   std::string out = stream.feed(text);
@@ -60,14 +62,14 @@ std::string ScrubStream::feed(std::string_view bytes) {
     at = search_.step(raw_, at);
     for (const std::uint32_t found : search_.found()) overwrite(texts_->form(found), raw_, at, out_);
   }
-  return release(texts_->to_hold(std::string_view(raw_).substr(raw_.size() - out_.size())));
+  return release(texts_->to_hold(raw_, out_.size()));
 }
 
 // Texts that are made anew, since one that is shortened keeps what it had.
 std::string ScrubStream::release(std::size_t kept) {
   std::string out(out_, 0, out_.size() - kept);
   std::string held(out_, out_.size() - kept);
-  const std::size_t context = std::min(raw_.size(), kept + kLongestSpelling);
+  const std::size_t context = std::min(raw_.size(), kept + kContext);
   std::string raw(raw_, raw_.size() - context);
   wipe(out_);
   wipe(raw_);

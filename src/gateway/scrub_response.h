@@ -38,7 +38,7 @@ class ScrubStream {
 
   const SpelledTexts* texts_;
   SpelledSearch search_;
-  std::string raw_;  // as it came: what is held, and before it as much as a spelling may take
+  std::string raw_;  // as it came: what is held, and before it as much as is needed to read on
   std::string out_;  // the same with everything overwritten, to be passed on
 };
 

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/wipe.h"
 #include "gateway/secret_text.h"
+#include "gateway/spelling.h"
 #include "proto/http_target.h"
 
 namespace cloche::gateway {
@@ -29,21 +30,43 @@ bool same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+// Whether a server that undoes escapes could take a value's first characters for the end of one that begins before it:
+// of "%" and "41cd…" it makes "A" and "cd…", which nobody finds in its answer.
+bool is_begun_escape(std::string_view before) {
+  constexpr std::string_view kWord = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ#{";
+  if (before.empty()) return false;
+  if (static_cast<unsigned char>(before.back()) >= 0x80) return true;  // half of a character, in some sets
+  constexpr std::size_t kLooked = kLongestSpelling + 4;  // and no more, however many placeholders there are
+  if (before.size() > kLooked) before.remove_prefix(before.size() - kLooked);
+  const std::size_t at = before.find_last_not_of(kWord);
+  if (at == std::string_view::npos) return false;
+  const std::string_view begun = before.substr(at);
+  if (begun.starts_with("%u")) return begun.size() < 6;
+  if (begun.starts_with("%25")) return begun.size() < 5;  // undone twice
+  if (begun[0] == '%') return begun.size() < 3;
+  if (begun.starts_with("&#")) return true;
+  if (begun[0] != '\\') return false;
+  return std::ranges::none_of(spellings_at_end(begun), [&](const Spelling& s) { return s.length == begun.size(); });
+}
+
 // All at once and from the left: what was put in is not looked at again.
 std::optional<std::string> swapped(std::string_view text, const std::vector<Swap>& swaps,
                                    std::vector<const SecretVault::Entry*>& used) {
   std::string out;
   bool is_changed = false;
+  std::string_view before = text.substr(0, 0);  // the guest's, since the last that was put in
   while (!text.empty()) {
     const auto found =
         std::ranges::find_if(swaps, [&](const Swap& s) { return text.starts_with(s.entry->placeholder); });
-    if (found == swaps.end()) {
+    if (found == swaps.end() || is_begun_escape(before)) {
       out += text[0];
       text.remove_prefix(1);
+      before = {before.data(), before.size() + 1};
       continue;
     }
     out += found->to;
     text.remove_prefix(found->entry->placeholder.size());
+    before = text.substr(0, 0);
     used.push_back(found->entry);
     is_changed = true;
   }
@@ -120,6 +143,18 @@ class Finder {
     return nullptr;
   }
 
+  // Where in a header it is, for people.
+  static std::string_view place_in(std::string_view text, const SecretVault::Entry& entry) {
+    const auto credentials = proto::parse_basic(text);
+    const std::string both = credentials ? credentials->user + ":" + credentials->password : std::string(text);
+    for (std::size_t at = both.find(entry.placeholder); at != std::string::npos;
+         at = both.find(entry.placeholder, at + 1)) {
+      if (is_begun_escape(std::string_view(both).substr(0, at)))
+        return "behind the beginning of an escape in the header ";
+    }
+    return "in the header ";
+  }
+
   const SecretVault::Entry* in_value(std::string_view text) const {
     if (const auto* entry = in(text)) return entry;
     const auto credentials = proto::parse_basic(text);
@@ -137,7 +172,8 @@ std::string first_leftover(const SecretVault& vault, const proto::HttpRequestHea
   for (const proto::HttpHeader& header : head.headers.list) {
     const auto* entry = finder.in(header.name);
     if (entry == nullptr) entry = finder.in_value(header.value);
-    if (entry != nullptr) return stop_sentence(*entry, "in the header " + shown_text(header.name));
+    if (entry == nullptr) continue;
+    return stop_sentence(*entry, std::string(Finder::place_in(header.value, *entry)) + shown_text(header.name));
   }
   return {};
 }

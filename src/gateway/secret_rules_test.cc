@@ -157,6 +157,29 @@ TEST(SecretRules, X9_TheVerdictDoesNotDependOnTheValue) {
   EXPECT_EQ(apply(vault, head).kind, Kind::kInjected);
 }
 
+// A server that undoes escapes would take the first of a value for the end of one, and nobody finds the rest in its
+// answer.
+TEST(SecretRules, X9_APlaceholderBehindTheBeginningOfAnEscapeIsStopped) {
+  const SecretVault vault = vault_of({a_secret(SecretPlace::kHeader, "Cookie"), another_secret(SecretPlace::kBasic)});
+  const auto kind = [&](const std::string& before) {
+    const Kind one = kind_of(vault, request("/", {{"Cookie", "id=" + before + kH}}));
+    EXPECT_EQ(kind_of(vault, request("/", {{"Authorization", basic("bob:" + before + kH2)}})), one) << before;
+    EXPECT_EQ(kind_of(vault, request("/", {{"Cookie", "a=" + kH + "; id=" + before + kH}})), one) << before;
+    return one;
+  };
+  for (const std::string before : {"%", "%4", "x%4", "%u", "%u004", "%25", "%254", "\\", "\\x", "\\x4", "\\u004",
+                                   "\\u{4", "\\1", "\\12", "&#", "&#1", "&#x4", "\xc3", "\x81"}) {
+    EXPECT_EQ(kind(before), Kind::kStopped) << before;
+  }
+  for (const std::string before : {"", "x", "%20", "%C3%A9", "\\x41", "\\u0041", "\\101", "&#65;", "a&", "100% ",
+                                   "a\\b=", "\xc3\xa9:", "#", "{"}) {
+    EXPECT_EQ(kind(before), Kind::kInjected) << before;
+  }
+  auto head = request("/", {{"Cookie", "id=%" + kH}});
+  EXPECT_NE(apply(vault, head).reason.find("is behind the beginning of an escape in the header \"Cookie\""),
+            std::string::npos);
+}
+
 TEST(SecretRules, X10_WhatIsRevokedIsStopped) {
   SecretVault vault = vault_of({a_secret(SecretPlace::kHeader, "X-Key")});
   const auto head = request("/", {{"X-Key", kH}});

@@ -13,6 +13,13 @@ std::vector<SecretMatcher::Needle> needles_of(const std::vector<SecretForm>& for
   return out;
 }
 
+// Whether a line of base64 ends at the end of a text, or begins to.
+bool is_end_of_digits(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return ends_in_digits(text, kLineDigits);
+}
+
 // A place in `raw` from which on the rest of a text is spelled.
 struct Place {
   std::size_t at;      // in raw
@@ -33,7 +40,8 @@ class WayBack {
     by_text.back().push_back(0);
     std::optional<std::size_t> best;
     for (std::size_t left = text_.size() + 1; left-- > 0;) {
-      for (const std::size_t index : by_text[left]) {
+      for (std::size_t i = 0; i < by_text[left].size(); ++i) {  // the end of a line adds to it
+        const std::size_t index = by_text[left][i];
         const Place here = places_[index];
         if (left == 0 || here.at <= begin_) {
           if (!best || is_better(here, places_[*best])) best = index;
@@ -75,19 +83,20 @@ class WayBack {
 
 SpelledTexts::SpelledTexts(std::vector<SecretForm> forms) : forms_(std::move(forms)), matcher_(needles_of(forms_)) {}
 
-std::size_t SpelledTexts::to_hold(std::string_view text) const {
+std::size_t SpelledTexts::to_hold(std::string_view text, std::size_t most) const {
   if (is_empty()) return 0;
-  const std::size_t most = std::min(text.size(), longest());
+  most = std::min(most, longest());
   // A beginning of a text has less than all of its characters. Each takes one byte, or as many more as begin with a
   // sign that is in there, too; and one may have begun before.
   std::size_t need = matcher_.longest() + kLongestSpelling;
   std::size_t held = 0;
   while (held < most && need > 0) {
     const char c = text[text.size() - held - 1];
-    // No text has a control character in it, so none begins before the last one: lines and events need not wait.
-    if (static_cast<unsigned char>(c) < 0x20) break;
+    // No text has a control character in it, so none begins before the last one: lines and events need not wait, but
+    // for those of base64, which may go on.
+    if (static_cast<unsigned char>(c) < 0x20 && !is_end_of_digits(text.substr(0, text.size() - held))) break;
     ++held;
-    --need;
+    if (c != '\n' && c != '\r') --need;
     if (begins_spelling(c)) need += kLongestSpelling;
     if (begins_pair(c)) ++need;
   }
@@ -101,7 +110,7 @@ std::size_t SpelledSearch::run(std::string_view text, std::size_t at) {
   const auto is_plain = [&](std::size_t i) {
     const char c = text[i];
     if (c == '"' || c == '\'') return i == 0 || text[i - 1] != c;
-    return c != '+' && !begins_spelling(c) && static_cast<unsigned char>(c) < 0x80;
+    return c != '+' && c != '\n' && c != '\r' && !begins_spelling(c) && static_cast<unsigned char>(c) < 0x80;
   };
   SecretMatcher::State state = before(0).empty() ? SecretMatcher::kStart : before(0)[0];
   SecretMatcher::State former = state;

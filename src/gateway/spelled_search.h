@@ -29,8 +29,9 @@ class SpelledTexts {
   // The most bytes that one of them takes.
   std::size_t longest() const { return matcher_.longest() * kLongestSpelling; }
   // How many bytes at the end of `text` must be held back: whatever is not whole yet begins there. Depends on the text
-  // and on the length of what is looked for, and on nothing else that one could ask about by it.
-  std::size_t to_hold(std::string_view text) const;
+  // and on the length of what is looked for, and on nothing else that one could ask about by it. `most`: the others are
+  // gone already.
+  std::size_t to_hold(std::string_view text, std::size_t most) const;
 
  private:
   std::vector<SecretForm> forms_;

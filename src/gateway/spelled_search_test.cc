@@ -179,6 +179,27 @@ TEST(SpelledSearch, X9_Base64IsFoundInTheSpellingsOfItsSigns) {
   }
 }
 
+// As mails and the usual commands write it: in lines of 60 to 76 digits.
+TEST(SpelledSearch, X9_Base64IsFoundInLines) {
+  const SecretVault vault = vault_with("sk-Real_Value_0123456789_abcdefgh", "qq-Fake_Other_9876543210_zyxwvuts");
+  for (std::size_t before = 20; before < 60; ++before) {
+    const std::string digits = to_base64(std::string(before, 'x') + "sk-Real_Value_0123456789_abcdefgh and more of it");
+    for (const std::string_view end : {"\n", "\r\n", "\\n", "\\r\\n"}) {
+      std::string echo;
+      for (std::size_t at = 0; at < digits.size(); at += 60) echo += digits.substr(at, 60) + std::string(end);
+      for (const std::size_t piece : {1u, 61u, 500u}) {
+        std::string out = scrub(vault, echo, piece);
+        ASSERT_EQ(out.size(), echo.size());
+        for (std::size_t at = out.find(end); at != std::string::npos; at = out.find(end)) out.erase(at, end.size());
+        const std::string text = from_base64(out).value_or("");
+        ASSERT_EQ(text.size(), before + 48) << out;
+        // The first and the last digit belong to the neighbours as well.
+        EXPECT_EQ(text.substr(before + 1, 31), "q-Fake_Other_9876543210_zyxwvut") << end << piece;
+      }
+    }
+  }
+}
+
 TEST(SpelledSearch, OtherTextPassesUnchanged) {
   const SecretVault vault = vault_with(kAwkward, kInstead);
   std::string text = "{\"it's \\\"q\\\" %5Cb\": \"&#x27;&amp;&quot;\", \"u\": \"\\ud83d\\ude00\"} \xc3\xa9 + %41 it's";

@@ -142,6 +142,16 @@ void add_markup_in_url(Spellings& out, std::string_view text) {
   if (code) out.add_code(text.size() - at, *code);
 }
 
+// As it is, or as JSON writes it. Behind another one it is not looked for: of many there would be as many readings.
+void add_line_end(Spellings& out, std::string_view text) {
+  for (const std::string_view end : {"\n", "\r\n", "\\n", "\\r\\n"}) {
+    if (!text.ends_with(end)) continue;
+    const std::string_view before = text.substr(0, text.size() - end.size());
+    const bool is_second = before.ends_with("\\n") || before.ends_with("\\r");
+    if (!is_second && ends_in_digits(before, 1)) out.add(end.size(), "");
+  }
+}
+
 // Where the digits of a spelling are, and their base; a base of 0: it has none.
 struct Digits {
   std::size_t first = 0;
@@ -185,6 +195,14 @@ void Spellings::add_code(std::size_t length, std::uint32_t code) {
   }
 }
 
+bool ends_in_digits(std::string_view text, std::size_t count) {
+  constexpr auto is_digit = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '/' ||
+           c == '-' || c == '_';
+  };
+  return text.size() >= count && std::ranges::all_of(text.substr(text.size() - count), is_digit);
+}
+
 Spellings spellings_at_end(std::string_view text) {
   Spellings out;
   if (text.empty()) return out;
@@ -204,6 +222,7 @@ Spellings spellings_at_end(std::string_view text) {
       out.add_code(2, (before == '\xc3' ? 0x40u : 0u) | code);  // and the reverse
   }
   if (is_hex(last)) add_numbers(out, text);
+  if (last == '\n' || last == 'n') add_line_end(out, text);
   if (last == '}') add_braced(out, text);
   if (last == ';') add_markup(out, text);
   if (text.ends_with("%3B") || text.ends_with("%3b")) add_markup_in_url(out, text);

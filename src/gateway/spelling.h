@@ -40,7 +40,13 @@ constexpr bool begins_spelling(char c) { return c == '%' || c == '\\' || c == '&
 // Whether two bytes that begin so may stand for one.
 constexpr bool begins_pair(char c) { return c == '\'' || c == '"' || c == '\xc2' || c == '\xc3'; }
 
-// Everything that the end of `text` may stand for, besides itself. Looks at the last kLongestSpelling bytes.
+// A line of base64 that goes on in the next has at least so many digits.
+inline constexpr std::size_t kLineDigits = 40;
+// Whether a line of base64 may end here.
+bool ends_in_digits(std::string_view text, std::size_t count);
+
+// Everything that the end of `text` may stand for, besides itself. Looks at the last kLongestSpelling bytes. The end of
+// a line behind a digit of base64 stands for nothing at all.
 Spellings spellings_at_end(std::string_view text);
 
 // `meant` in the same spelling as `unit`, and as long; letters if there is no such thing.
