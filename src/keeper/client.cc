@@ -117,9 +117,14 @@ bool can_serve(const Plan& plan, const HostFacts& host) {
 }
 
 Result<Client> Client::connect(const std::string& directory) {
+  CLOCHE_TRY_ASSIGN(Client out, connect_to_anybody(directory));
+  CLOCHE_TRY(check_listener(*out.socket_));
+  return out;
+}
+
+Result<Client> Client::connect_to_anybody(const std::string& directory) {
   CLOCHE_TRY_ASSIGN(const Fd place, open_directory(directory, false));
   CLOCHE_TRY_ASSIGN(Fd socket, connect_in(place));
-  CLOCHE_TRY(check_listener(socket));
   Client out(std::move(socket));
   out.known_ = false;
   return out;

@@ -131,6 +131,10 @@ std::string identity_of(const std::string& path) {
 Status check_listener(const Fd& socket) {
   CLOCHE_TRY_ASSIGN(const Peer listener, Peer::of(socket));
   if (wire::same_walls(static_cast<std::uint32_t>(listener.pid())) && listener.lives()) return {};
+  if (::access(fmt::format("/proc/{}/status", listener.pid()).c_str(), R_OK) != 0 && listener.lives()) {
+    return fail(ErrorCode::kRefused, "keeper", "/proc does not show this user the keeper, so nobody could tell whose it is",
+                "mount /proc of this pid namespace, and without hidepid");
+  }
   return fail(ErrorCode::kRefused, "keeper", "whoever listens as the keeper has other rights or other walls than this process",
               "end it, or name another directory with CLOCHE_KEEPER_DIR");
 }

@@ -106,7 +106,6 @@ Status Server::listen_on(Fd socket) {
 Status Server::serve_only(Fd socket) {
   only_one_ = true;
   CLOCHE_TRY(add_client(std::move(socket)));
-  clients_.back().checked = true;  // our parent
   // A fork of it may hold copies of this socket and of its cells' own, so none of them would tell of its end.
   constexpr long kPidfdOpen = 434;
   const pid_t parent = ::getppid();
@@ -172,15 +171,14 @@ void Server::on_message(Client& client) {
     refuse(client.socket, "whoever asks is not who connected");
     return;
   }
-  if (!client.checked) {
-    // When it asks: it can be looked at while it waits for an answer (client.cc, Visible), and where it was when it
-    // connected says little.
+  // Each time: it can be looked at while it waits for an answer (client.cc, Visible), and where it was when it connected, or
+  // asked before, says little. What it gives back is taken from anywhere.
+  if (client.peer && ask.kind != AskKind::kDone) {
     if (Status same = may_ask(client); !same) {
       refuse(client.socket, same.error().message);
-      client.gone = true;
+      client.gone = client.borrowed.empty();  // or its runs would end with it
       return;
     }
-    client.checked = true;
   }
   // An attendant orders, and gives back, what it has at hand, whether or not there is a run.
   const bool in_advance = client.attends && (ask.kind == AskKind::kReserve || ask.kind == AskKind::kDone);
@@ -201,8 +199,9 @@ void Server::on_message(Client& client) {
       if (client.attends && !client.attending) ++attended_;
       break;
     case AskKind::kReserve:
-      // What nobody could keep count of is not promised: whoever waits for it is told, and asks again.
-      if (client.orders.size() >= kMostOrders || (client.peer && !same_means(*client.peer))) {
+      // What nobody could keep count of is not promised: whoever waits for it is told, and asks again. Nor to whoever
+      // connected, who may be behind walls by the time that there is a cell.
+      if (client.orders.size() >= kMostOrders || client.peer) {
         if (!answer_never(client.socket, ask.serial)) client.gone = true;
         break;
       }
@@ -301,7 +300,6 @@ void Server::on_time() {
 void Server::begin_attendance() {
   auto socket = attendance_->begin(*poller_);
   if (!socket || !add_client(std::move(*socket))) return;
-  clients_.back().checked = true;  // our child
   clients_.back().attends = true;
 }
 

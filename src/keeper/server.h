@@ -50,11 +50,10 @@ class Server {
   };
   struct Client {
     Fd socket;
-    std::optional<Peer> peer;  // of one that connected
+    std::optional<Peer> peer;  // of one that connected; otherwise our parent, or our child
     std::map<std::uint64_t, bool> borrowed;  // true: for a run that waits for it
     std::vector<Order> orders;
     Poller::Watch watch;
-    bool checked = false;  // that it may be served
     bool gone = false;
     bool attends = false;
     bool attending = false;  // at a run that takes its time

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "keeper/client.h"
 #include "keeper/place.h"
 #include "sys/channel.h"
 
@@ -64,6 +65,13 @@ Result<Private> start_connected(const std::string& program, std::vector<std::str
   return Private{pid, std::move(channel.ours)};
 }
 
+// As every command will ask before it speaks to it. What /proc shows to no command would be there for nobody.
+Status may_be_used(const std::string& directory) {
+  const auto client = Client::connect(directory);
+  if (client || client.error().code != ErrorCode::kRefused) return {};  // somebody may have ended it already
+  return std::unexpected(client.error());
+}
+
 }  // namespace
 
 std::string program_beside(const std::string& init_path) {
@@ -96,13 +104,16 @@ Status start_resident(const std::string& program, const ResidentOptions& options
   do {
     n = ::read(ready.read.get(), text, sizeof text);
   } while (n < 0 && errno == EINTR);
-  if (n > 0) return {};
   const int error = errno;
+  Status of_use;
+  if (n > 0) of_use = may_be_used(options.directory);
+  if (n > 0 && of_use) return {};
   // Otherwise it has ended, and said why on our stderr.
-  if (n < 0) ::kill(pid, SIGTERM);
+  if (n != 0) ::kill(pid, SIGTERM);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  if (!of_use) return of_use;
   if (n < 0) return fail_errno(error, "keeper", "it did not say whether it is ready");
   return fail(ErrorCode::kRefused, "keeper", "it could not be started");
 }

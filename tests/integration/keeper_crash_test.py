@@ -182,6 +182,13 @@ class Strangers(ColdCase):
         self.assertNotEqual(done.returncode, 0)
 
 
+def copy_programs(folder):
+    """To where any user finds them."""
+    os.chmod(folder, 0o755)
+    for name in ("cloche", "cloche-init", "cloche-keeper"):
+        shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), folder)
+
+
 if os.geteuid() == 0:
     class StrangersOfRoot(ColdCase):
         """What only root can become; an ordinary user's keeper meets the same code."""
@@ -207,9 +214,7 @@ if os.geteuid() == 0:
                                   stdin=subprocess.DEVNULL)
 
         def test_another_users_keeper_is_never_used(self):
-            os.chmod(self.folder, 0o755)
-            for name in ("cloche", "cloche-init", "cloche-keeper"):
-                shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), self.folder)
+            copy_programs(self.folder)
             self.theirs = self.path("cloche")
             os.mkdir(self.place, 0o700)
             os.chown(self.place, OTHER, OTHER)
@@ -236,3 +241,38 @@ if os.geteuid() == 0:
             os.chmod(self.place, 0o700)
             counts = self.status()
             self.assertEqual((counts["served_blank"], counts["served_parked"]), (0, 0))
+
+    class Hidden(KeeperCase):
+        """A /proc that hides the keeper from its own user, in a pid namespace with which everything ends that was begun in it."""
+
+        def behind(self, option, script):
+            """What the script tells, as an ordinary user; `hide` mounts it with the option."""
+            copy_programs(self.folder)
+            os.makedirs(self.place, mode=0o700)
+            os.chown(self.place, OTHER, OTHER)
+            script = f"""
+                user() {{ setpriv --reuid {OTHER} --regid {OTHER} --clear-groups "$@"; echo $?; }}
+                hide() {{ mount -t proc -o {option} proc /proc; }}
+                {script}"""
+            env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "CLOCHE_KEEPER_DIR": self.place}
+            done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, self.path("cloche")],
+                                  env=env, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd="/",
+                                  stdin=subprocess.DEVNULL)
+            return done.stdout.split(), done.stderr
+
+        def test_none_is_started_that_nobody_could_use(self):
+            codes, told = self.behind("hidepid=2", 'hide; user "$0" keeper start; user "$0" keeper status')
+            self.assertEqual(codes, ["126", "1"], told)
+            self.assertIn("hidepid", told)
+            self.assertEqual(os.listdir(self.place), [])
+
+        def test_one_that_is_hidden_later_can_be_stopped(self):
+            codes, told = self.behind("hidepid=2", 'mount -t proc proc /proc; user "$0" keeper start; hide; '
+                                      'user "$0" run --limits-mode best-effort --keeper always -- true; user "$0" keeper stop')
+            self.assertEqual(codes, ["0", "126", "0"], told)
+            self.assertIn("hidepid", told)
+
+        def test_whoever_is_shown_all_the_same_has_one(self):
+            codes, told = self.behind(f"hidepid=2,gid={OTHER}", 'hide; user "$0" keeper start; '
+                                      'user "$0" run --limits-mode best-effort --keeper always -- true; user "$0" keeper stop')
+            self.assertEqual(codes, ["0", "0", "0"], told)
