@@ -386,7 +386,8 @@ void Observer::add(Sighting seen, pid_t pid) {
   // Names cannot take the place of refused calls, nor one call that of another. Whole trees are copied with their
   // owners.
   const bool shares = seen.refused || seen.owner;
-  if (shares ? ++refused_[seen.owner ? kOwners : seen.number] > kMostOfACall : !has_room_for(seen) && !takes_of_reserve(seen)) {
+  if (shares ? ++refused_[seen.owner ? kOwners : seen.number] > kMostOfACall
+             : !has_room_for(seen) && !takes_of_reserve(seen)) {
     ++forgotten_;
     return;
   }
