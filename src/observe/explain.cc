@@ -114,14 +114,27 @@ class List {
   void pass_over(const Denial& denial) { beyond_ += denial.count; }
   std::size_t size() const { return entries_.size(); }
 
-  // The first and the last of them stay: what a guest began with, and what it may have failed of.
+  // Of each kind the first and the last stay: what a guest began with, and what it may have failed of. Many of one kind
+  // take what others leave, and no more.
   void trim(std::size_t most) {
     std::ranges::sort(entries_, {}, &Entry::first);
     if (entries_.size() <= most) return;
-    const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(most / 2);
-    const auto end = begin + static_cast<std::ptrdiff_t>(entries_.size() - most);
-    for (auto entry = begin; entry != end; ++entry) pass_over(entry->second);
-    entries_.erase(begin, end);
+    std::map<std::string, std::vector<Entry>> kinds;
+    for (Entry& entry : entries_) kinds[entry.second.what].push_back(std::move(entry));
+    std::vector<std::vector<Entry>*> fewest_first;
+    for (auto& [what, entries] : kinds) fewest_first.push_back(&entries);
+    std::ranges::sort(fewest_first, {}, [](const std::vector<Entry>* entries) { return entries->size(); });
+    entries_.clear();
+    for (std::size_t i = 0; i < fewest_first.size(); ++i) {
+      std::vector<Entry>& entries = *fewest_first[i];
+      const std::size_t share = std::min(entries.size(), (most - entries_.size()) / (fewest_first.size() - i));
+      const auto begin = entries.begin() + static_cast<std::ptrdiff_t>(share / 2);
+      const auto end = begin + static_cast<std::ptrdiff_t>(entries.size() - share);
+      for (auto entry = begin; entry != end; ++entry) pass_over(entry->second);
+      entries.erase(begin, end);
+      std::ranges::move(entries, std::back_inserter(entries_));
+    }
+    std::ranges::sort(entries_, {}, &Entry::first);
   }
 
   // The newest first, and how many there are beyond them.

@@ -240,5 +240,28 @@ TEST(Sightings, PathsAreMadeAbsoluteByTheirWords) {
   EXPECT_EQ(absolute("/", ".."), "/");
 }
 
+TEST(Explain, X4_EachKindOfDenialKeepsItsShare) {
+  Host host;
+  std::vector<Sighting> seen;
+  for (std::size_t i = 0; i < 4 * kMostDenials; ++i) {
+    const std::string name = "/srv/data/f" + std::to_string(i);
+    host.has(name);
+    seen.push_back(path(Use::kOpen, name));
+    if (i == 2 * kMostDenials) {
+      host.has("/srv/data/written").has("/srv/data/run");
+      seen.push_back(path(Use::kOpen, "/srv/data/written", Presence::kMissing, true));
+      seen.push_back(path(Use::kExecute, "/srv/data/run"));
+      seen.push_back(inet(Use::kConnect, "192.0.2.7:443"));
+    }
+  }
+  const auto denials = explain(seen, sample(), host.look());
+  ASSERT_EQ(denials.size(), kMostDenials + 1);
+  for (const char* what : {"write", "exec", "connect"}) {
+    EXPECT_EQ(std::ranges::count(denials, what, &Denial::what), 1) << what;
+  }
+  EXPECT_EQ(denials.back().what, "more");
+  EXPECT_EQ(denials.back().count, 2 * (3 * kMostDenials + 3));
+}
+
 }  // namespace
 }  // namespace cloche::observe

@@ -147,6 +147,11 @@ std::string perhaps(const Denial& denial) {
   return out;
 }
 
+// A guest can do so many things that what it failed of is not among those that are kept.
+std::string not_listed(std::uint64_t count) {
+  return fmt::format("{} {} not listed one by one", count, count == 1 ? "attempt is" : "attempts are");
+}
+
 }  // namespace
 
 std::string denial_summary(const Report& report) {
@@ -156,9 +161,9 @@ std::string denial_summary(const Report& report) {
   std::vector<const Denial*> news;
   std::vector<const Denial*> usual;
   std::vector<const Denial*> named;
-  bool unlisted = false;
+  std::uint64_t unlisted = 0;
   for (const Denial& denial : report.denials) {
-    unlisted = unlisted || denial.what == "more";
+    if (denial.what == "more") unlisted += denial.count;
     const bool said = offline && denial.what == "read" && is_of_resolver(denial.detail);
     const bool is_news = !is_usual(denial) && (failed || !is_of_name_service(denial));
     if (denial.what == "more" || said) continue;
@@ -172,18 +177,20 @@ std::string denial_summary(const Report& report) {
       if (failed && (denial->what == "read") == reads) news.push_back(denial);
     }
   }
-  if (news.empty()) return {};
+  if (news.empty()) return failed && unlisted != 0 ? not_listed(unlisted) : std::string();
   const Denial& first = *news.front();
   // What it failed of was perhaps not seen: then the first that was seen is named as what it is, and no more.
   if (const std::string unseen = unseen_reasons(report); !any_news && !unseen.empty()) {
-    return fmt::format("nothing but what most programs do without, such as {} {}; {}", printable(first.what),
-                       shown_detail(first), unseen);
+    const std::string rest = unlisted != 0 ? "; " + not_listed(unlisted) : std::string();
+    return fmt::format("nothing but what most programs do without, such as {} {}; {}{}", printable(first.what),
+                       shown_detail(first), unseen, rest);
   }
   std::string out = fmt::format("{} {}", printable(first.what), shown_detail(first));
   if (!any_news) out += ", which most programs do without";
   if (!first.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first.allow));
   if (is_of_internet(first) && !first.never.empty()) out += "; " + printable(first.never);
-  if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted ? "at least " : "", news.size() - 1);
+  if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted != 0 ? "at least " : "", news.size() - 1);
+  if (news.size() == 1 && failed && unlisted != 0) out += "; " + not_listed(unlisted);
   return out;
 }
 

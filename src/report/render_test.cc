@@ -271,7 +271,8 @@ TEST(Denials, X4_ButAGuestMayHaveFailedOfIt) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
   report.denials = {{"read", "/proc/meminfo", 1, "free", "", "no"}, {"more", "attempts", 4}};
-  EXPECT_EQ(denial_summary(report), "read /proc/meminfo, which most programs do without");
+  EXPECT_EQ(denial_summary(report),
+            "read /proc/meminfo, which most programs do without; 4 attempts are not listed one by one");
   report.denials.push_back({"socket", "AF_NETLINK, raw", 1, "ip"});
   report.denials.push_back({"write", "/work/x", 1, "tar"});
   EXPECT_EQ(denial_summary(report), "write /work/x; and at least 2 more") << "what is usual comes last";
@@ -466,6 +467,18 @@ TEST(RenderNetwork, X1_NothingOfAGuestsReachesTheTerminal) {
     EXPECT_LT(text.size(), 5000u);
     EXPECT_NE(text.find("denied"), std::string::npos);
   }
+}
+
+TEST(Denials, X4_WhatIsNotListedIsSaidOfAGuestThatFailed) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.denials = {{"more", "attempts", 40}, {"more", "names", 2}};
+  EXPECT_EQ(denial_summary(report), "42 attempts are not listed one by one");
+  report.denials.insert(report.denials.begin(), {"write", "/usr/x", 1, "cp", "", "no"});
+  EXPECT_EQ(denial_summary(report), "write /usr/x; 42 attempts are not listed one by one");
+  report.outcome.code = 0;
+  report.denials.erase(report.denials.begin());
+  EXPECT_EQ(denial_summary(report), "");
 }
 
 }  // namespace

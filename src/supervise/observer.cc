@@ -32,6 +32,8 @@ constexpr std::uint32_t kOwners = ~0u;                      // changes of them, 
 constexpr std::size_t kMostGranted = std::size_t{2} << 20;  // bytes
 constexpr std::size_t kEntry = 96;                          // what a name takes besides itself
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
+constexpr std::size_t kReservedEntries = 128;  // of each kind, beyond those
+constexpr std::size_t kReservedBytes = std::size_t{64} << 10;
 constexpr std::size_t kNumbers = 512;
 
 // Not in the headers of the oldest supported distribution: the guest is woken on this cpu, which we are about to leave.
@@ -50,6 +52,14 @@ bool is_denied(std::uint32_t verdict) { return (verdict & SECCOMP_RET_ACTION_FUL
 
 // A name is in its key, too.
 std::size_t size_of(const Sighting& seen) { return 2 * seen.what.size() + seen.real.size(); }
+
+// For its share of the room: reads, changes, programs, what is reached.
+std::size_t kind_of(const Sighting& seen) {
+  if (seen.use == Use::kConnect || seen.use == Use::kBind || seen.use == Use::kSignal) return 3;
+  if (seen.use == Use::kExecute || seen.use == Use::kMap) return 2;
+  const bool reads = (seen.use == Use::kOpen && !seen.changes) || seen.use == Use::kEnter;
+  return reads ? 0 : 1;
+}
 
 }  // namespace
 
@@ -273,6 +283,18 @@ bool Observer::has_room_for(const Sighting& seen) const {
   return known_.size() < kMostSightings / share && bytes_ + size_of(seen) <= kMostBytes / share;
 }
 
+// Where many of one kind have taken all the room, others find some of their own.
+bool Observer::takes_of_reserve(const Sighting& seen) {
+  const std::size_t kind = kind_of(seen);
+  if (seen.use == Use::kLook || reserve_[kind].first == kReservedEntries ||
+      reserve_[kind].second + size_of(seen) > kReservedBytes) {
+    return false;
+  }
+  ++reserve_[kind].first;
+  reserve_[kind].second += size_of(seen);
+  return true;
+}
+
 void Observer::look_at(Sighting& seen, const std::string& path) const {
   const auto links = is_of_names(seen.use) ? guest_view::Links::kButTheLast : guest_view::Links::kAll;
   guest_view::Seen there = guest_view::look(root_, path, patience_for(path), links);
@@ -368,7 +390,8 @@ void Observer::add(Sighting seen, pid_t pid) {
   // Names cannot take the place of refused calls, nor one call that of another. Whole trees are copied with their
   // owners.
   const bool shares = seen.refused || seen.owner;
-  if (shares ? ++refused_[seen.owner ? kOwners : seen.number] > kMostOfACall : !has_room_for(seen)) {
+  if (shares ? ++refused_[seen.owner ? kOwners : seen.number] > kMostOfACall
+             : !has_room_for(seen) && !takes_of_reserve(seen)) {
     ++forgotten_;
     return;
   }

@@ -3,6 +3,7 @@
 // never by what a pointer leads to.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -83,6 +84,7 @@ class Observer {
   bool is_of_a_grant(const std::string& path) const;
   guest_view::Patience patience_for(const std::string& path) const;
   bool has_room_for(const observe::Sighting& sighting) const;
+  bool takes_of_reserve(const observe::Sighting& sighting);
   std::string key_of(const observe::Sighting& sighting) const;
   std::string key_of_refused(const observe::Sighting& sighting) const;
   const std::string& name_of(pid_t pid);
@@ -106,8 +108,9 @@ class Observer {
   std::map<std::string, std::size_t> known_;  // places in sightings_
   std::set<std::string> granted_;             // seen, and not worth keeping
   std::size_t granted_bytes_ = 0;
-  std::map<std::uint32_t, std::size_t> refused_;  // how many different ones there are of a call
-  std::size_t bytes_ = 0;                         // of what is kept
+  std::map<std::uint32_t, std::size_t> refused_;                  // how many different ones there are of a call
+  std::size_t bytes_ = 0;                                         // of what is kept
+  std::array<std::pair<std::size_t, std::size_t>, 4> reserve_{};  // entries and bytes of each kind beyond that
   std::uint64_t forgotten_ = 0;
   std::uint64_t opens_refused_ = 0;
   std::uint64_t all_open_ = 0;

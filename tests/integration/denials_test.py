@@ -386,6 +386,19 @@ for i in range(20000):
         self.assertEqual(self.denial(report, "read", self.data)["count"], 20000)
         self.assertTrue(names)
 
+    def test_X4_a_flood_of_one_kind_hides_no_other(self):
+        body = f"""
+for i in range(9000):
+    try: open("/var/tmp/none/%d" % i)
+    except OSError: pass
+attempt(lambda: open({self.data!r}, "a"))
+sys.exit(1)
+"""
+        done, report = self.python("--wall", "30s", body=body)
+        self.denial(report, "write", self.data)
+        self.assertIn(f"denied: write {self.data}".encode(), done.stderr)
+        self.assertRegex(done.stderr, b"at least [0-9]+ more|not listed")
+
     def test_X4_names_that_nobody_looked_for_are_counted(self):
         for i in range(1300):
             self.file(f"f{i}", "")
