@@ -137,9 +137,11 @@ inline void handle(SweepList& list, const char* record) {
     }
     if (slot == kMaxWatched) return;
     if (!copy(list.entries[slot].path, record + 2, kMaxWatchedPath)) return;
-    if (slot == list.used) ++list.used;
-    list.entries[slot].kind = kind;
-    list.entries[slot].tries = 0;
+    if (slot == list.used) list.entries[list.used++].kind = 0;
+    SweepEntry& entry = list.entries[slot];
+    if (entry.kind != 'u') entry.tries = 0;  // or it was lent already, and what was seen of it holds
+    entry.kind = kind;
+    if (lent) (void)was_entered(entry);
     return;
   }
   // An empty record has nothing behind its end: what is there is not the message's.

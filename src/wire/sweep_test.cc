@@ -93,6 +93,12 @@ TEST(SweepList, ALentGroupIsLeftUntilSomebodyWasSeenInIt) {
   std::filesystem::resize_file(members, 0);  // and left it
   EXPECT_TRUE(sweep_detail::was_entered(list->entries[0]));
 
+  std::ofstream(members) << "7\n";
+  const auto entered = listed({"+c" + group, "+u" + group});  // a cell that is in it when it is lent
+  std::filesystem::resize_file(members, 0);
+  tell(*entered, "+u" + group);
+  EXPECT_TRUE(sweep_detail::was_entered(entered->entries[0]));
+
   std::filesystem::remove_all(group);
   EXPECT_FALSE(sweep_detail::sweep(*listed({"+u" + group}), 'u', hands, Lent::kEnteredOnly)) << "its borrower has removed it";
 }
