@@ -24,6 +24,7 @@
 #include "keeper/place.h"
 #include "keeper/server.h"
 #include "sys/file.h"
+#include "wire/handover.h"
 
 namespace cloche::keeper {
 namespace {
@@ -51,11 +52,15 @@ Result<Fd> stop_signals() {
   return Fd(fd);
 }
 
-// The socket's name goes with whoever listens.
+// The socket's name goes with whoever listens, and so does that of an attendant which was killed. One that still is at a run
+// listens no more without us.
 struct Named {
   const Fd& directory;
   explicit Named(const Fd& where) : directory(where) {}
-  ~Named() { ::unlinkat(directory.get(), kSocketName, 0); }
+  ~Named() {
+    ::unlinkat(directory.get(), wire::kAttendantSocket, 0);
+    ::unlinkat(directory.get(), kSocketName, 0);
+  }
   Named(const Named&) = delete;
   Named& operator=(const Named&) = delete;
 };

@@ -58,15 +58,21 @@ inline void pause_ms(long ms) {
   raw_call(SYS_nanosleep, address(time), 0);
 }
 
-inline void kill_members(const char* cgroup, const SweepHands& hands) {
+// The file that names who is in a cgroup, or -errno.
+inline long open_members(const char* cgroup) {
   char path[kMaxWatchedPath + 16];
-  if (!copy(path, cgroup, kMaxWatchedPath)) return;
+  constexpr long kTooLong = -36;
+  if (!copy(path, cgroup, kMaxWatchedPath)) return kTooLong;
   int end = 0;
   while (path[end] != '\0') ++end;
   copy(path + end, "/cgroup.procs", 16);
   constexpr long kCwd = -100;
   constexpr long kReadOnly = 0;
-  const long fd = raw_call(SYS_openat, kCwd, address(path), kReadOnly);
+  return raw_call(SYS_openat, kCwd, address(path), kReadOnly);
+}
+
+inline void kill_members(const char* cgroup, const SweepHands& hands) {
+  const long fd = open_members(cgroup);
   if (fd < 0) return;
   char text[2048];
   long pid = 0;
@@ -81,6 +87,25 @@ inline void kill_members(const char* cgroup, const SweepHands& hands) {
     }
   }
   raw_call(SYS_close, fd);
+}
+
+// Whoever borrowed a cell may not have brought it into its group yet: one in which nobody was seen is not known to be done with.
+// One that is not there any more is.
+inline bool was_entered(SweepEntry& entry) {
+  if (entry.tries > 0) return true;
+  const long fd = open_members(entry.path);
+  if (fd < 0) return true;
+  char first;
+  if (raw_call(SYS_read, fd, address(&first), 1) != 0) entry.tries = 1;
+  raw_call(SYS_close, fd);
+  return entry.tries > 0;
+}
+
+inline long seconds_now() {
+  long time[2] = {0, 0};
+  constexpr long kMonotonic = 1;
+  raw_call(SYS_clock_gettime, kMonotonic, address(time));
+  return time[0];
 }
 
 // True: it is gone.
@@ -112,9 +137,11 @@ inline void handle(SweepList& list, const char* record) {
     }
     if (slot == kMaxWatched) return;
     if (!copy(list.entries[slot].path, record + 2, kMaxWatchedPath)) return;
-    if (slot == list.used) ++list.used;
-    list.entries[slot].kind = kind;
-    list.entries[slot].tries = 0;
+    if (slot == list.used) list.entries[list.used++].kind = 0;
+    SweepEntry& entry = list.entries[slot];
+    if (entry.kind != 'u') entry.tries = 0;  // or it was lent already, and what was seen of it holds
+    entry.kind = kind;
+    if (lent) (void)was_entered(entry);
     return;
   }
   // An empty record has nothing behind its end: what is there is not the message's.
@@ -139,11 +166,16 @@ inline void take(SweepList& list, const char* bytes, long size) {
 }
 
 // One pass over the entries of a kind; true if any is left.
-inline bool sweep(SweepList& list, char kind, const SweepHands& hands) {
+enum class Lent : uint8_t { kEnteredOnly, kAll };
+inline bool sweep(SweepList& list, char kind, const SweepHands& hands, Lent lent = Lent::kAll) {
   bool left = false;
   for (int i = 0; i < list.used; ++i) {
     SweepEntry& entry = list.entries[i];
     if (entry.kind != kind) continue;
+    if (lent == Lent::kEnteredOnly && !was_entered(entry)) {
+      left = true;
+      continue;
+    }
     const bool gone = entry.kind == 'd' ? hands.remove_directory == nullptr || hands.remove_directory(entry.path)
                                         : remove_cgroup(entry, hands);
     if (gone) entry.kind = 0;
@@ -176,13 +208,17 @@ inline int sweep_until_closed(int fd, SweepList& list, const SweepHands& hands) 
     pending = sweep(list, 'x', hands);
   }
   constexpr int kRounds = 2000;
+  constexpr long kTimeToEnter = 5;  // seconds
+  const long closed = sweep_detail::seconds_now();
   for (int round = 0;; ++round) {
     // Groups first: who is still alive in one would fill, or make anew, the directory that was just removed. A group
     // that will not go must not keep the directories for ever, either.
     const bool killed_left = sweep(list, 'c', hands);
     const bool groups_left = sweep(list, 'x', hands) || killed_left;
     const bool trees_left = (groups_left && round < kRounds / 2) || sweep(list, 'd', hands);
-    const bool waiting = sweep(list, 'u', hands);
+    using sweep_detail::Lent;
+    const bool late = sweep_detail::seconds_now() - closed > kTimeToEnter;
+    const bool waiting = sweep(list, 'u', hands, late ? Lent::kAll : Lent::kEnteredOnly);
     const bool left = groups_left || trees_left;
     if (!left && !waiting) return 0;
     // A run that somebody else owns may go on for hours; what is ours ends soon or never.

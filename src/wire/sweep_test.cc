@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,6 +73,34 @@ TEST(SweepList, ReadsNothingBehindAMessageThatEndsWithAnEmptyRecord) {
   sweep_detail::take(*list, end - message.size(), static_cast<long>(message.size()));
   EXPECT_THAT(kept(*list), ElementsAre("c/a"));
   ::munmap(pages, 2 * page);
+}
+
+// A cell that was lent enters its group when its borrower says so, which its keeper's end must not forestall.
+TEST(SweepList, ALentGroupIsLeftUntilSomebodyWasSeenInIt) {
+  const std::string group = testing::TempDir() + "cloche-sweep-" + std::to_string(::getpid());
+  const std::string members = group + "/cgroup.procs";
+  std::filesystem::create_directory(group);
+  std::ofstream(members).flush();
+  const SweepHands hands{[](long) {}, nullptr};
+  using sweep_detail::Lent;
+  const auto list = listed({"+c" + group, "+u" + group});
+  EXPECT_TRUE(sweep_detail::sweep(*list, 'u', hands, Lent::kEnteredOnly));
+  EXPECT_THAT(kept(*list), ElementsAre("u" + group));
+  EXPECT_FALSE(sweep_detail::was_entered(list->entries[0]));
+
+  std::ofstream(members) << "7\n";
+  EXPECT_TRUE(sweep_detail::was_entered(list->entries[0]));
+  std::filesystem::resize_file(members, 0);  // and left it
+  EXPECT_TRUE(sweep_detail::was_entered(list->entries[0]));
+
+  std::ofstream(members) << "7\n";
+  const auto entered = listed({"+c" + group, "+u" + group});  // a cell that is in it when it is lent
+  std::filesystem::resize_file(members, 0);
+  tell(*entered, "+u" + group);
+  EXPECT_TRUE(sweep_detail::was_entered(entered->entries[0]));
+
+  std::filesystem::remove_all(group);
+  EXPECT_FALSE(sweep_detail::sweep(*listed({"+u" + group}), 'u', hands, Lent::kEnteredOnly)) << "its borrower has removed it";
 }
 
 TEST(SweepList, TakesNoPartOfARecordThatIsTooLong) {

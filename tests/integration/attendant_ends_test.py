@@ -81,6 +81,11 @@ class Ends(AttendantCase):
         self.attendant = self.status()["attendant"]
         self.eventually(lambda: self.plain("--", "true").returncode == 0 and self.attended() > 0, "it does nothing")
 
+    def test_name_of_a_killed_attendant_goes_with_its_keeper(self):
+        os.kill(self.start_attended(), signal.SIGKILL)
+        self.assertEqual(self.cloche("keeper", "stop").returncode, 0)
+        self.eventually(lambda: os.listdir(self.place) == [], "a name is left")
+
     def test_killed_keeper_costs_no_report(self):
         pid = self.start_attended()
         keeper = self.status()["pid"]
