@@ -353,7 +353,7 @@ Status LearnSession::take_back(const std::vector<std::string>& keys, const Limit
 }
 
 Status LearnSession::settle_limits() {
-  constexpr int kMostRounds = 12;
+  constexpr int kMostTries = 12;
   constexpr int kMostGuesses = 4;
   const Limits learnt = learn::limits_for(used_, base_.limits);
   // A policy that is widened keeps its limits, but for those under which the command fails.
@@ -362,7 +362,7 @@ Status LearnSession::settle_limits() {
   const Limits begun = limits_;
   std::vector<std::string> guessed;
   int guesses = 0;
-  for (int round = 0; round < kMostRounds && guesses <= kMostGuesses; ++round) {
+  for (int round = 0; round < kMostTries && guesses <= kMostGuesses; ++round) {
     Policy policy = widened(items_);
     policy.limits = limits_;
     if (!allowed(policy)) {
