@@ -263,7 +263,7 @@ void follow(int socket, int signals, int token, Asked& asked) {
 
 }  // namespace
 
-extern "C" void cloche_hand_over(const long* stack) {
+extern "C" [[gnu::used]] void cloche_hand_over(const long* stack) {
   const Start start = read_start(stack);
   if (!may_be_taken(start)) return;
   Held held;

@@ -1,4 +1,11 @@
 // Where the program begins, in place of the C library's _start, which comes after it with everything as it was.
+#include "door/begin.h"
+
+#ifdef CLOCHE_BEGINS_ITSELF
+#define BEGIN "mov %rbx, %rdi\n call cloche_begin\n"  // comes back where the library's own start is to be taken
+#else
+#define BEGIN ""
+#endif
 #if defined(__x86_64__)
 asm(R"(
     .section .text.cloche_door,"ax",@progbits
@@ -11,6 +18,7 @@ cloche_door:
     mov %rsp, %rdi
     and $-16, %rsp
     call cloche_hand_over
+    )" BEGIN R"(
     mov %rbx, %rsp
     mov %r12, %rdx
     jmp _start
