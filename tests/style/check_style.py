@@ -1,4 +1,5 @@
-"""The rules of the house, checked: who may include whom, how files are named and how long they may be.
+"""The rules of the house, checked: who may include whom, how files are named and how long they may be, which tests
+prove what.
 
 usage: check_style.py ROOT
 
@@ -9,6 +10,7 @@ import os
 import re
 import sys
 
+from requirements import check_requirements
 from rooms import Rooms, check_design, read_rooms
 
 MAX_LINES = 500
@@ -179,6 +181,7 @@ def check(root):
         if path.endswith(CODE) and path.startswith("include" + os.sep):
             check_api_includes(path, lines, out)
     check_design(root, rooms, out)
+    check_requirements(root, out)
     return out
 
 

@@ -80,6 +80,8 @@ VIOLATIONS = {
     "design lacks a room": ("docs/design.md", DESIGN.replace("src/plan/", "the plan"), "design"),
     "design draws another arrow": ("docs/design.md", DESIGN.replace("→ base wire", "→ base"), "design"),
     "design draws no arrow": ("docs/design.md", DESIGN.replace("→ base wire", "."), "design"),
+    "requirements without rows": ("docs/requirements.md", "", "requirements"),
+    "a test that is not there": ("docs/requirements.md", "| N1 | all | `Cell.Starts` |\n", "requirements"),
     "design shows a room too many": ("docs/design.md", DESIGN.replace("; planned", ""), "design"),
 }
 
