@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -14,7 +15,9 @@ namespace cloche::gateway {
 namespace {
 
 constexpr int kPipeBytes = 256 * 1024;
-constexpr int kTurns = 32;  // of one connection, before the others have theirs
+constexpr int kLargeBytes = 1024 * 1024;  // the most that one without privilege may have
+constexpr int kTurns = 32;                // of one connection, before the others have theirs
+constexpr int kLargeTurns = 8;            // of a large pipe
 
 enum class Drained { kAll, kBroken };
 
@@ -36,21 +39,33 @@ Task<Drained> drain(const sys::Pipe& pipe, Stream& to, std::size_t left) {
 
 }  // namespace
 
-std::optional<sys::Pipe> PipePool::take() {
+std::optional<PipePool::Loan> PipePool::take() {
   if (!idle_.empty()) {
-    sys::Pipe pipe = std::move(idle_.back());
-    idle_.pop_back();
-    return pipe;
+    auto best = std::ranges::max_element(idle_, {}, &Idle::bytes);
+    Loan loan(*this, std::move(best->pipe), best->bytes);
+    idle_.erase(best);
+    return loan;
   }
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) return std::nullopt;
+  sys::Pipe pipe{Fd(fds[0]), Fd(fds[1])};
   // Only faster; a user has so much memory for pipes and no more.
-  (void)::fcntl(fds[0], F_SETPIPE_SZ, kPipeBytes);
-  return sys::Pipe{Fd(fds[0]), Fd(fds[1])};
+  if (large_ < kMostLarge && ::fcntl(pipe.read.get(), F_SETPIPE_SZ, kLargeBytes) >= 0) {
+    ++large_;
+    return Loan(*this, std::move(pipe), kLargeBytes);
+  }
+  (void)::fcntl(pipe.read.get(), F_SETPIPE_SZ, kPipeBytes);
+  return Loan(*this, std::move(pipe), kPipeBytes);
 }
 
-void PipePool::give(sys::Pipe pipe) {
-  if (idle_.size() < kKept) idle_.push_back(std::move(pipe));
+void PipePool::Loan::give_back() {
+  if (pool_->idle_.size() == kKept) return;
+  pool_->idle_.push_back({std::move(pipe_), bytes_});
+  pool_ = nullptr;
+}
+
+PipePool::Loan::~Loan() {
+  if (pool_ != nullptr && bytes_ == kLargeBytes) --pool_->large_;
 }
 
 Task<bool> account(Shared& shared, Flow& flow, Way way, std::size_t bytes) {
@@ -107,16 +122,17 @@ Task<Turn> move_little(Shared& shared, Flow& flow, Stream& from, Stream& to, Way
 
 // Through a pipe.
 Task<Turn> move_much(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
-  std::optional<sys::Pipe> pipe = shared.pipes.take();
-  if (!pipe) {
+  std::optional<PipePool::Loan> loan = shared.pipes.take();
+  if (!loan) {
     flow.abort("no pipe could be made for it");
     co_return Turn::kOver;
   }
-  const std::size_t most = shared.meter.most_at_once(kPipeBytes);
-  const ssize_t n = ::splice(from.fd(), nullptr, pipe->write.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+  const sys::Pipe& pipe = loan->pipe();
+  const std::size_t most = shared.meter.most_at_once(loan->bytes());
+  const ssize_t n = ::splice(from.fd(), nullptr, pipe.write.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
   if (n <= 0) {
     const int error = n == 0 ? 0 : errno;
-    shared.pipes.give(std::move(*pipe));
+    loan->give_back();
     if (error == EINTR) co_return Turn::kNothing;
     // At a mark of urgent bytes it says the same as at the end, or as if there were nothing. Another call knows better.
     if (error == 0 || (error == EAGAIN && from.ends_or_stops())) {
@@ -130,9 +146,9 @@ Task<Turn> move_much(Shared& shared, Flow& flow, Stream& from, Stream& to, Way w
   const auto bytes = static_cast<std::size_t>(n);
   const bool go_on = co_await account(shared, flow, way, bytes);
   if (!go_on) co_return Turn::kOver;
-  const Drained drained = co_await drain(*pipe, to, bytes);
+  const Drained drained = co_await drain(pipe, to, bytes);
   if (drained == Drained::kBroken) co_return Turn::kNoMore;
-  shared.pipes.give(std::move(*pipe));
+  loan->give_back();
   co_return Turn::kMuch;
 }
 
@@ -180,7 +196,8 @@ Task<void> pump(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way, E
   bool much = shared.meter.has_rate();  // a pipe keeps the bytes while they wait
   for (int turn = 0;; ++turn) {
     co_await from.readable();
-    if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
+    const int turns = much ? kLargeTurns : kTurns;
+    if (turn % turns == turns - 1) co_await shared.loop.others();
     Task<Turn> move = much ? move_much(shared, flow, from, to, way) : move_little(shared, flow, from, to, way);
     const Turn moved = co_await move;
     if (moved == Turn::kMuch && !std::exchange(much, true)) to.expect_much();

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -18,14 +19,39 @@ namespace cloche::gateway {
 struct Shared;
 class Flow;
 
+// A large pipe takes what waits in a socket at once: fewer calls for the same bytes, and fewer times that somebody is
+// woken. Of these there are few, because all processes of a user share what the kernel allows for pipes.
 class PipePool {
  public:
-  std::optional<sys::Pipe> take();
-  void give(sys::Pipe pipe);  // empty ones only
+  class Loan {
+   public:
+    Loan(PipePool& pool, sys::Pipe pipe, std::size_t bytes) : pool_(&pool), pipe_(std::move(pipe)), bytes_(bytes) {}
+    Loan(Loan&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), pipe_(std::move(other.pipe_)), bytes_(other.bytes_) {}
+    Loan& operator=(Loan&&) = delete;
+    ~Loan();
+
+    const sys::Pipe& pipe() const { return pipe_; }
+    std::size_t bytes() const { return bytes_; }  // it may be asked to take
+    void give_back();                             // if it is empty; else it is closed with what is in it
+
+   private:
+    friend class PipePool;
+    PipePool* pool_;
+    sys::Pipe pipe_;
+    std::size_t bytes_;
+  };
+  std::optional<Loan> take();
 
  private:
   static constexpr std::size_t kKept = 16;
-  std::vector<sys::Pipe> idle_;
+  static constexpr std::size_t kMostLarge = 4;
+  struct Idle {
+    sys::Pipe pipe;
+    std::size_t bytes;
+  };
+  std::vector<Idle> idle_;
+  std::size_t large_ = 0;  // here and on loan
 };
 
 struct Ends {

@@ -13,6 +13,12 @@ std::vector<SecretMatcher::Needle> needles_of(const std::vector<SecretForm>& for
   return out;
 }
 
+std::vector<std::string_view> texts_of(const std::vector<SecretForm>& forms) {
+  std::vector<std::string_view> out;
+  for (const SecretForm& form : forms) out.push_back(form.bytes.view());
+  return out;
+}
+
 // Whether a line of base64 ends at the end of a text, or begins to.
 bool is_end_of_digits(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
@@ -81,7 +87,8 @@ class WayBack {
 
 }  // namespace
 
-SpelledTexts::SpelledTexts(std::vector<SecretForm> forms) : forms_(std::move(forms)), matcher_(needles_of(forms_)) {}
+SpelledTexts::SpelledTexts(std::vector<SecretForm> forms)
+    : forms_(std::move(forms)), matcher_(needles_of(forms_)), quiet_(texts_of(forms_)) {}
 
 std::size_t SpelledTexts::to_hold(std::string_view text, std::size_t most) const {
   if (is_empty()) return 0;
@@ -107,15 +114,33 @@ std::size_t SpelledTexts::to_hold(std::string_view text, std::size_t most) const
 // whatever takes more begins with a sign that is none of these.
 std::size_t SpelledSearch::run(std::string_view text, std::size_t at) {
   const SecretMatcher& matcher = texts_->matcher();
-  const auto is_plain = [&](std::size_t i) {
-    const char c = text[i];
-    if (c == '"' || c == '\'') return i == 0 || text[i - 1] != c;
-    return c != '+' && c != '\n' && c != '\r' && !begins_spelling(c) && static_cast<unsigned char>(c) < 0x80;
-  };
+  const QuietText& quiet = texts_->quiet();
   SecretMatcher::State state = before(0).empty() ? SecretMatcher::kStart : before(0)[0];
-  SecretMatcher::State former = state;
+  SecretMatcher::State former = before(1).empty() ? SecretMatcher::kStart : before(1)[0];
   std::size_t end = at;
-  while (end < text.size() && is_plain(end)) {
+  const auto is_plain = [&] {
+    switch (quiet.kind(text[end])) {
+      case QuietText::Byte::kItself:
+        return true;
+      case QuietText::Byte::kQuote:
+        return end == 0 || text[end - 1] != text[end];
+      case QuietText::Byte::kLineEnd:  // it goes on where it was, or anew: at the start there is no difference
+        return state == SecretMatcher::kStart && former == SecretMatcher::kStart;
+      default:
+        return false;
+    }
+  };
+  std::size_t next_try = at;
+  while (end < text.size()) {
+    if (state == SecretMatcher::kStart && end >= next_try) {
+      const std::size_t passed = quiet.pass(text, end);
+      next_try = passed + 2 * QuietText::kWindow;
+      if (passed > end) {
+        end = passed;
+        former = state;
+      }
+    }
+    if (!is_plain()) break;
     former = state;
     state = matcher.next(state, text[end]);
     ++end;
@@ -130,6 +155,34 @@ std::size_t SpelledSearch::run(std::string_view text, std::size_t at) {
   }
   note(state);
   return end;
+}
+
+// Shortly behind a sign: as long as nothing ends that it may have begun, there is one way as well. Each place is kept.
+std::size_t SpelledSearch::walk(std::string_view text, std::size_t at) {
+  const SecretMatcher& matcher = texts_->matcher();
+  SecretMatcher::State state = before(0).empty() ? SecretMatcher::kStart : before(0)[0];
+  while (at < text.size() && since_ < kLongestSpelling && !has_ways(text.substr(0, at + 1))) {
+    state = matcher.next(state, text[at]);
+    advance(text[at]);
+    ++at;
+    before(0).clear();
+    if (state != SecretMatcher::kStart) before(0).push_back(state);
+    note(state);
+    if (!found_.empty()) break;
+  }
+  return at;
+}
+
+// Whether the last byte may be read in another way than as itself.
+bool SpelledSearch::has_ways(std::string_view text) const {
+  const QuietText::Byte kind = texts_->quiet().kind(text.back());
+  if (kind != QuietText::Byte::kItself && kind != QuietText::Byte::kSign) return true;
+  return may_end_spelling(text, since_ + 1);
+}
+
+void SpelledSearch::advance(char byte) {
+  since_ = begins_spelling(byte) ? 0 : since_ + 1;
+  ++at_;
 }
 
 void SpelledSearch::note(SecretMatcher::State state) {
@@ -149,15 +202,18 @@ void SpelledSearch::follow(const States& from, std::string_view meant) {
 
 std::size_t SpelledSearch::step(std::string_view text, std::size_t at) {
   found_.clear();
-  if (since_ >= kLongestSpelling && before(0).size() <= 1) {
-    if (const std::size_t end = run(text, at); end > at) return end;
+  if (before(0).size() <= 1) {
+    const std::size_t end = since_ >= kLongestSpelling ? run(text, at) : walk(text, at);
+    if (end > at) return end;
   }
   here_.clear();
-  since_ = begins_spelling(text[at]) ? 0 : since_ + 1;
-  ++at_;
+  const bool is_spelled = has_ways(text.substr(0, at + 1));
+  advance(text[at]);
   ++at;
   follow(before(1), text.substr(at - 1, 1));
-  for (const Spelling& one : spellings_at_end(text.substr(0, at))) follow(before(one.length), one.meant());
+  if (is_spelled) {
+    for (const Spelling& one : spellings_at_end(text.substr(0, at))) follow(before(one.length), one.meant());
+  }
   for (const SecretMatcher::State state : here_) note(state);
   before(0).swap(here_);
   return at;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/quiet_text.h"
 #include "gateway/secret_matcher.h"
 #include "gateway/secret_text.h"
 #include "gateway/spelling.h"
@@ -26,6 +27,7 @@ class SpelledTexts {
   bool is_empty() const { return forms_.empty(); }
   const SecretForm& form(std::size_t index) const { return forms_[index]; }
   const SecretMatcher& matcher() const { return matcher_; }
+  const QuietText& quiet() const { return quiet_; }
   // The most bytes that one of them takes.
   std::size_t longest() const { return matcher_.longest() * kLongestSpelling; }
   // How many bytes at the end of `text` must be held back: whatever is not whole yet begins there. Depends on the text
@@ -36,6 +38,7 @@ class SpelledTexts {
  private:
   std::vector<SecretForm> forms_;
   SecretMatcher matcher_;
+  QuietText quiet_;
 };
 
 // One stream.
@@ -54,6 +57,9 @@ class SpelledSearch {
 
   States& before(std::size_t bytes) { return kept_[(at_ - bytes) % kKept]; }
   std::size_t run(std::string_view text, std::size_t at);
+  std::size_t walk(std::string_view text, std::size_t at);
+  bool has_ways(std::string_view text) const;
+  void advance(char byte);
   void follow(const States& from, std::string_view meant);
   void note(SecretMatcher::State state);
 

@@ -195,6 +195,19 @@ void Spellings::add_code(std::size_t length, std::uint32_t code) {
   }
 }
 
+bool may_end_spelling(std::string_view text, std::size_t since) {
+  if (since >= kLongestSpelling || since >= text.size()) return false;
+  const char last = text.back();
+  const char sign = text[text.size() - 1 - since];
+  if (since == 1) return sign == '\\' && (last == 'n' || is_sign(last));
+  if (last == ';') return sign == '&' || sign == '\\';
+  if (last == '}') return sign == '\\';
+  if (!is_hex(last)) return false;
+  // %41, %2541, %u0041, %5Cx41, %5Cu0041; \x41, \101, \u0041, \U00000041
+  if (sign == '%') return since == 2 || since == 4 || since == 5 || since == 7;
+  return sign == '\\' && (since == 3 || since == 5 || since == 9);
+}
+
 bool ends_in_digits(std::string_view text, std::size_t count) {
   constexpr auto is_digit = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '/' ||

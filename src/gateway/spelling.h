@@ -40,7 +40,12 @@ constexpr bool begins_spelling(char c) { return c == '%' || c == '\\' || c == '&
 // Whether two bytes that begin so may stand for one.
 constexpr bool begins_pair(char c) { return c == '\'' || c == '"' || c == '\xc2' || c == '\xc3'; }
 
-// A line of base64 that goes on in the next has at least so many digits.
+// Whether one that begins with such a sign may end with `text`, if the last such sign before its last byte is so many
+// bytes before that.
+bool may_end_spelling(std::string_view text, std::size_t since);
+
+// A line of base64 that goes on in the next has at least so many digits: it waits for that. Shorter ones are read on from
+// as well, but go as they come: most lines of a text end in a letter, and nobody is to wait for the next.
 inline constexpr std::size_t kLineDigits = 40;
 // Whether a line of base64 may end here.
 bool ends_in_digits(std::string_view text, std::size_t count);

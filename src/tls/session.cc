@@ -83,10 +83,13 @@ void Session::State::check_protocol() {
 // One record at most; false when there is none to be had.
 bool Session::State::decrypt_some() {
   const std::size_t before = plaintext.size();
-  plaintext.resize(before + kRecord);
-  std::size_t got = 0;
-  const int done = SSL_read_ex(connection.get(), plaintext.data() + before, kRecord, &got);
-  plaintext.resize(before + (done == 1 ? got : 0));
+  int done = 0;
+  // Not filled before it is written over.
+  plaintext.resize_and_overwrite(before + kRecord, [&](char* data, std::size_t) {
+    std::size_t got = 0;
+    done = SSL_read_ex(connection.get(), data + before, kRecord, &got);
+    return before + (done == 1 ? got : 0);
+  });
   if (done == 1) return true;
   switch (SSL_get_error(connection.get(), done)) {
     case SSL_ERROR_WANT_READ:
