@@ -67,6 +67,10 @@ Result<FileTraffic> FileTraffic::prepare(const RunArgs& args, const Policy& poli
     CLOCHE_TRY(check_apart(record.record()->path(), workspaces));
     CLOCHE_TRY(recover_all(workspaces));
     out.keeping_->directory = record.record()->fd();
+  } else if (!args.gets.empty()) {
+    // Where what is half copied is noted; without a record there is nobody but the janitor who knows of it.
+    CLOCHE_TRY(record.begin(RunRecord::Need::kMay));
+    if (record.record() != nullptr) out.keeping_->directory = record.record()->fd();
   }
   return out;
 }

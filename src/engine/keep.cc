@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/copy_note.h"
 #include "files/capture.h"
 #include "files/proposal.h"
 #include "plan/steps.h"
@@ -71,9 +72,11 @@ Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const
 // The parts of the cell that a guest can write, by their names in the scratch (plan/steps_namespace.cc).
 Result<std::vector<files::GuestPlace>> guest_places(const Plan& plan, const Leftovers& left) {
   std::vector<files::GuestPlace> out;
-  for (const Workspace& workspace : plan.workspaces) {
+  for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
+    const Workspace& workspace = plan.workspaces[i];
     CLOCHE_TRY_ASSIGN(Fd upper, open_upper(workspace, left));
-    out.push_back({workspace.path, std::move(upper)});
+    const int lower = view_kind(workspace) == files::ViewKind::kOverlay ? left.roots[i].get() : -1;
+    out.push_back({workspace.path, std::move(upper), lower, workspace.covered});
   }
   for (const Step& step : plan.steps) {
     if (step.kind != wire::StepKind::kScratchDir || step.serves != Guarantee::kDisk) continue;
@@ -93,11 +96,18 @@ Status keep_artifacts(const std::vector<files::GuestPlace>& places, const Keepin
   return {};
 }
 
-// The hidden directory of a copy that is under way goes with the engine, however that ends.
-files::Caretaker caretaker_of(Janitor* janitor) {
-  if (janitor == nullptr) return {};
-  return {[janitor](const std::string& path) { return janitor->watch(Janitor::Kind::kDirectory, {path}); },
-          [janitor](const std::string& path) { janitor->forget({path}); }};
+// The hidden directory of a copy that is under way goes with the engine, however that ends; and where the janitor is
+// killed, too, with the run's record.
+files::Caretaker caretaker_of(Janitor* janitor, int run_directory) {
+  return {[=](const std::string& path) -> Status {
+            note_copy(run_directory, {path, std::nullopt});
+            return janitor == nullptr ? Status{} : janitor->watch(Janitor::Kind::kDirectory, {path});
+          },
+          [=](const std::string& path, const files::FolderId& id) { note_copy(run_directory, {path, id}); },
+          [=](const std::string& path) {
+            if (janitor != nullptr) janitor->forget({path});
+            forget_copy(run_directory);
+          }};
 }
 
 }  // namespace
@@ -145,7 +155,7 @@ Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keepin
   if (!places) return std::unexpected(places.error());
   note(keep_artifacts(*places, keeping, report));
   for (const auto& [path, to] : keeping.gets) {
-    auto fetched = files::fetch(*places, path, to, keeping.progress, caretaker_of(left.janitor));
+    auto fetched = files::fetch(*places, path, to, keeping.progress, caretaker_of(left.janitor, keeping.directory));
     if (!fetched) note(std::unexpected(fetched.error()));
   }
   return first;

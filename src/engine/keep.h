@@ -13,7 +13,7 @@
 namespace cloche {
 
 struct Keeping {
-  int directory = -1;                  // of the run, ours; proposals go to ws/N, artifacts to artifacts/
+  int directory = -1;                  // of the run, ours, or none; proposals go to ws/N, artifacts to artifacts/
   std::vector<std::string> artifacts;  // patterns of paths in the cell
   std::vector<std::pair<std::string, files::Destination>> gets;  // path in the cell, and where to
   files::Progress progress;

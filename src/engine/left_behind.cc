@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/copy_note.h"
 #include "host/probe.h"
 #include "launch/cgroup.h"
 #include "launch/id_map.h"
@@ -47,7 +48,9 @@ bool remove_left_behind(const CgroupFacts& facts, const std::string& temporary, 
 }
 
 store::Sweep sweep_of_host() {
-  return [facts = std::optional<CgroupFacts>()](const std::string& id, const std::function<bool()>& go_on) mutable {
+  return [facts = std::optional<CgroupFacts>()](const std::string& id, int directory,
+                                                const std::function<bool()>& go_on) mutable {
+    if (const auto copy = noted_copy(directory); copy && !files::remove_left_copy(*copy, go_on)) return false;
     if (!facts) facts = probe_fast().cgroup;
     return remove_left_behind(*facts, "/tmp", id, go_on);
   };

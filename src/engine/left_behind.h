@@ -1,5 +1,5 @@
 // What a run leaves outside of the store when its engine and its janitor are killed at once: cgroups, which the kernel
-// has emptied, and the work directory of tier 0.
+// has emptied, the work directory of tier 0, and what it had half copied to the host (copy_note.h).
 #pragma once
 
 #include <functional>

@@ -54,7 +54,7 @@ class Application {
   Result<std::optional<diff::Merge>> merge(const Entry& entry, const Found& found, const Target& target) const;
   Result<std::optional<std::string>> present_text(const Entry& entry, const Found& found) const;
   void check_protected(std::size_t index);
-  void add_change(const Entry& entry, const Found& found, Target target);
+  void add_change(const Entry& entry, const Found& found, const EntryFolders& folders, Target target);
   void keep_what_may_have_moved();
   Status carry_out();
   Status take_notes();
@@ -102,6 +102,7 @@ Status Application::prepare(std::size_t index, const std::optional<std::vector<s
   }
   Note note{index, {}};
   CLOCHE_TRY_ASSIGN(Target target, target_of(index, hunks, note));
+  const EntryFolders folders = folders_now(root_, entry);
   const Found found = compare(root_, proposal_, index);
   if (found.standing == Standing::kThere) note.part.reset();
   // A part that was written before a crash kept it from being noted is there, too.
@@ -116,7 +117,7 @@ Status Application::prepare(std::size_t index, const std::optional<std::vector<s
     CLOCHE_TRY_ASSIGN(const bool resolved, resolve(entry, found, target));
     if (!resolved) return {};
   }
-  add_change(entry, found, std::move(target));
+  add_change(entry, found, folders, std::move(target));
   notes_.push_back(std::move(note));
   return {};
 }
@@ -218,7 +219,7 @@ void Application::check_protected(std::size_t index) {
   if (!granted) outcome_.problems.push_back({entry.path, ProblemKind::kProtected, *reason});
 }
 
-void Application::add_change(const Entry& entry, const Found& found, Target target) {
+void Application::add_change(const Entry& entry, const Found& found, const EntryFolders& folders, Target target) {
   // With force: what shall go and is gone.
   if (!found.present && !target.state) return;
   tree::Change change{entry.path, found.present, std::move(target.state), {}};
@@ -231,6 +232,8 @@ void Application::add_change(const Entry& entry, const Found& found, Target targ
       change.content = tree::FileIn{directory_, "blobs/" + sys::to_hex(change.after->digest)};
     }
   }
+  change.folder = folders.above;
+  change.itself = folders.itself;
   const std::uint32_t keep = proposal_.keep & options_.keep;
   if (is_regular(change.after)) {
     change.keep.privileges = (keep & kKeepSetId) != 0 && is_regular(change.before);

@@ -62,7 +62,7 @@ Result<sys::Digest> Blobs::read(int fd, std::uint64_t size) {
     const ssize_t n = ::pread(fd, chunk_.data(), want, static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return broken("a file of the guest could not be read");
-    if (n == 0) return fail(ErrorCode::kSystem, "keep the changes", "a file of the guest became shorter");
+    if (n == 0) return fail(ErrorCode::kSystem, "keep the changes", "a file became shorter while it was read");
     const std::string_view piece(chunk_.data(), static_cast<std::size_t>(n));
     hash.update(piece);
     if (piece.find_first_not_of('\0') != std::string_view::npos) CLOCHE_TRY(write(piece, at));

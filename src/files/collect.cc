@@ -6,14 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "files/blobs.h"
-#include "files/guest_side.h"
+#include "files/hidden.h"
 #include "files/media_type.h"
 #include "files/meter.h"
 #include "files/pattern.h"
@@ -48,19 +47,19 @@ class Collector {
   Collector(std::span<const std::string> patterns, Blobs& blobs, Meter& meter)
       : patterns_(patterns), blobs_(blobs), meter_(meter) {}
 
-  Status walk(int folder, const std::string& path, std::size_t depth) {
+  Status walk(const SeenFolder& folder, const std::string& path, std::size_t depth) {
     if (depth > kDeepest || !wanted_below(path)) return {};
-    CLOCHE_TRY_ASSIGN(std::vector<std::string> names, names_in(folder));
+    CLOCHE_TRY_ASSIGN(std::vector<std::string> names, folder.names());
     std::ranges::sort(names);
     for (const std::string& name : names) {
       CLOCHE_TRY(meter_.entry());
-      struct stat st {};
-      if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      const auto thing = folder.look(name);
+      if (!thing) continue;
       const std::string inner = path + "/" + name;
-      if (S_ISDIR(st.st_mode)) {
-        CLOCHE_TRY_ASSIGN(const Fd below, open_guest_directory(folder, name));
-        CLOCHE_TRY(walk(below.get(), inner, depth + 1));
-      } else if (S_ISREG(st.st_mode) && wanted(inner)) {
+      if (S_ISDIR(thing->st.st_mode)) {
+        CLOCHE_TRY_ASSIGN(const SeenFolder below, folder.open_directory(name));
+        CLOCHE_TRY(walk(below, inner, depth + 1));
+      } else if (S_ISREG(thing->st.st_mode) && wanted(inner)) {
         CLOCHE_TRY(take(folder, name, inner));
       }
     }
@@ -77,13 +76,14 @@ class Collector {
     return std::ranges::any_of(patterns_, [&](const std::string& pattern) { return may_hold(pattern, path); });
   }
 
-  Status take(int folder, const std::string& name, const std::string& path) {
+  Status take(const SeenFolder& folder, const std::string& name, const std::string& path) {
+    CLOCHE_TRY_ASSIGN(const Fd file, folder.open_file(name));
+    if (!file.valid()) return {};
     if (found_.size() == kMostCollected) {
       return fail(ErrorCode::kRefused, "artifacts", fmt::format("more than {} files match", kMostCollected),
                   "name them more closely");
     }
-    CLOCHE_TRY_ASSIGN(const Fd file, open_guest_file(folder, name));
-    struct stat st {};
+    struct stat st{};
     if (::fstat(file.get(), &st) != 0) return fail_errno(errno, "artifacts", "a file could not be read");
     CLOCHE_TRY(count(unstored_, st));
     const auto size = static_cast<std::uint64_t>(st.st_size);
@@ -99,10 +99,6 @@ class Collector {
   Unstored unstored_;
   std::vector<Collected> found_;
 };
-
-std::unexpected<Error> not_written(const Destination& to, std::string message) {
-  return fail_errno(errno, "get " + to.shown, std::move(message));
-}
 
 // Nobody was asked about what a guest puts below the name that was given.
 std::unexpected<Error> refuse_protected(const Destination& to, std::string_view path, const std::string& why) {
@@ -125,7 +121,7 @@ class Fetcher {
   Fetcher(const Destination& to, Meter& meter) : to_(to), meter_(meter), protection_(to.parent.get()) {}
 
   Status file(int source, int into, const std::string& name) {
-    struct stat st {};
+    struct stat st{};
     if (::fstat(source, &st) != 0 || !S_ISREG(st.st_mode)) return not_written(to_, "the guest's file cannot be read");
     CLOCHE_TRY(count(unstored_, st));
     // As a program of the user's own would have made it, and executable if the guest's is.
@@ -133,11 +129,13 @@ class Fetcher {
     const Fd out(::openat(into, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!out.valid()) return not_written(to_, "a file could not be made");
     std::string chunk(std::size_t{128} * 1024, '\0');
-    for (off_t at = 0;;) {
-      const ssize_t n = ::pread(source, chunk.data(), chunk.size(), at);
+    // Not a byte more than there was: a log of the host's that somebody writes to would never end.
+    for (off_t at = 0; at < st.st_size;) {
+      const auto want = std::min(chunk.size(), static_cast<std::size_t>(st.st_size - at));
+      const ssize_t n = ::pread(source, chunk.data(), want, at);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return not_written(to_, "the guest's file cannot be read");
-      if (n == 0) break;
+      if (n == 0) return fail(ErrorCode::kSystem, "get " + to_.shown, "a file became shorter while it was read");
       CLOCHE_TRY(write_at(out.get(), std::string_view(chunk.data(), static_cast<std::size_t>(n)), at));
       at += n;
       CLOCHE_TRY(meter_.bytes(static_cast<std::uint64_t>(n)));
@@ -148,22 +146,28 @@ class Fetcher {
   }
 
   // `path` is what it shall be, as seen from where the target is.
-  Status directory(int source, int into, const std::string& name, const std::string& path, std::size_t depth) {
+  Status directory(const SeenFolder& source, int into, const std::string& name, const std::string& path,
+                   std::size_t depth) {
     if (depth > kDeepest) return fail(ErrorCode::kRefused, "get " + to_.shown, "the directory is too deep");
     if (::mkdirat(into, name.c_str(), 0777) != 0) return not_written(to_, "a directory could not be made");
     const Fd made(::openat(into, name.c_str(), kDirectory));
     if (!made.valid()) return not_written(to_, "a directory could not be opened");
-    CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, names_in(source));
+    CLOCHE_TRY_ASSIGN(const std::vector<std::string> names, source.names());
     CLOCHE_TRY(check_names(source, names, path));
     for (const std::string& inner : names) {
       CLOCHE_TRY(meter_.entry());
-      struct stat st {};
-      if (::fstatat(source, inner.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      if (S_ISDIR(st.st_mode)) {
-        CLOCHE_TRY_ASSIGN(const Fd below, open_guest_directory(source, inner));
-        CLOCHE_TRY(directory(below.get(), made.get(), inner, path + "/" + inner, depth + 1));
-      } else if (S_ISREG(st.st_mode)) {
-        CLOCHE_TRY_ASSIGN(const Fd below, open_guest_file(source, inner));
+      const auto thing = source.look(inner);
+      if (!thing) continue;
+      Fd below;
+      if (S_ISDIR(thing->st.st_mode)) {
+        CLOCHE_TRY_ASSIGN(const SeenFolder folder, source.open_directory(inner));
+        CLOCHE_TRY(directory(folder, made.get(), inner, path + "/" + inner, depth + 1));
+        continue;
+      }
+      if (S_ISREG(thing->st.st_mode)) {
+        CLOCHE_TRY_ASSIGN(below, source.open_file(inner));
+      }
+      if (below.valid()) {
         CLOCHE_TRY(file(below.get(), made.get(), inner));
       } else {
         ++fetched_.left_out;
@@ -176,17 +180,17 @@ class Fetcher {
 
  private:
   // The directory is new, so what is in it is all that can make it a repository.
-  Status check_names(int source, const std::vector<std::string>& names, const std::string& path) {
+  Status check_names(const SeenFolder& source, const std::vector<std::string>& names, const std::string& path) {
     std::vector<std::string> paths;
     std::vector<tree::NamedChange> named;
     paths.reserve(names.size());
     for (const std::string& name : names) {
+      const auto thing = source.look(name);
+      if (!thing) continue;
       CLOCHE_TRY(refuse_staging(to_, name, path + "/" + name));
-      struct stat st {};
-      if (::fstatat(source, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) continue;
+      if (!S_ISREG(thing->st.st_mode) && !S_ISDIR(thing->st.st_mode)) continue;
       paths.push_back(path + "/" + name);
-      named.push_back({paths.back(), tree::kind_of(st), false});
+      named.push_back({paths.back(), tree::kind_of(thing->st), false});
     }
     const auto reasons = protection_.why(named);
     for (std::size_t i = 0; i < reasons.size(); ++i) {
@@ -214,74 +218,6 @@ class Fetcher {
   Fetched fetched_;
 };
 
-// A directory beside the target, which only we can look into: others may be able to write where the target is, and what
-// is not ours there is neither used nor removed.
-class Hidden {
- public:
-  static Result<Hidden> make(const Destination& to, const Caretaker& caretaker) {
-    constexpr int kTries = 100;
-    CLOCHE_TRY_ASSIGN(const std::string place, path_of(to));
-    for (int i = 0; i < kTries; ++i) {
-      std::string name = fmt::format(".cloche-get-{}-{}", ::getpid(), i);
-      struct stat st {};
-      // What is there already is never given into the care of anybody who removes it.
-      if (::fstatat(to.parent.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) continue;
-      const std::string path = place + "/" + name;
-      if (caretaker.watch) CLOCHE_TRY(caretaker.watch(path));
-      if (::mkdirat(to.parent.get(), name.c_str(), 0700) == 0) {
-        return made(Hidden(to.parent.get(), std::move(name), path, caretaker.forget), to);
-      }
-      const int error = errno;
-      if (caretaker.forget) caretaker.forget(path);
-      errno = error;
-      if (error != EEXIST) break;
-    }
-    return not_written(to, "a directory could not be made");
-  }
-  Hidden(Hidden&&) = default;
-  Hidden(const Hidden&) = delete;
-  ~Hidden() {
-    if (!folder_.valid()) return;
-    if (::unlinkat(folder_.get(), kThing, 0) != 0) remove_directory();
-    const bool gone = ::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
-    if (gone && forget_) forget_(path_);
-  }
-  static constexpr const char* kThing = "it";
-  int folder() const { return folder_.get(); }
-
- private:
-  void remove_directory() const { (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", folder_.get(), kThing)); }
-  Hidden(int parent, std::string name, std::string path, std::function<void(const std::string&)> forget)
-      : parent_(parent), name_(std::move(name)), path_(std::move(path)), forget_(std::move(forget)) {}
-
-  // Where the directory is by now, in words: somebody may have renamed it while the guest ran.
-  static Result<std::string> path_of(const Destination& to) {
-    std::string path(std::size_t{PATH_MAX}, '\0');
-    const std::string link = fmt::format("/proc/self/fd/{}", to.parent.get());
-    const ssize_t n = ::readlink(link.c_str(), path.data(), path.size());
-    if (n < 0) return not_written(to, "its directory cannot be found any more");
-    path.resize(static_cast<std::size_t>(n));
-    return path == "/" ? std::string() : path;
-  }
-
-  static Result<Hidden> made(Hidden hidden, const Destination& to) {
-    hidden.folder_ = Fd(::openat(hidden.parent_, hidden.name_.c_str(), kDirectory));
-    struct stat st {};
-    const bool ours = hidden.folder_.valid() && ::fstat(hidden.folder_.get(), &st) == 0 && st.st_uid == ::geteuid() &&
-                      (st.st_mode & 0077) == 0;
-    if (ours) return hidden;
-    hidden.folder_.reset();
-    if (hidden.forget_) hidden.forget_(hidden.path_);
-    return fail(ErrorCode::kSystem, "get " + to.shown, "somebody else changes its directory meanwhile");
-  }
-
-  int parent_;
-  std::string name_;
-  std::string path_;
-  std::function<void(const std::string&)> forget_;
-  Fd folder_;
-};
-
 const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string& path) {
   for (const GuestPlace& place : places) {
     if (path == place.path) return &place;
@@ -293,7 +229,7 @@ const GuestPlace* place_of(std::span<const GuestPlace> places, const std::string
 
 // A device, a pipe or a link that lies there is used by others under this name: a file would take its place for good.
 Status check_target(const Destination& to) {
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(to.parent.get(), to.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ? Status{} : not_written(to, "what lies there cannot be looked at");
   }
@@ -323,10 +259,10 @@ Status put_in_place(const Hidden& hidden, const Destination& to) {
 }
 
 // The directory that holds it, entered name by name: rights are given back on the way, links are refused.
-Result<Fd> open_parent(const GuestPlace& place, std::string_view& rest) {
-  CLOCHE_TRY_ASSIGN(Fd at, open_guest_top(place.directory.get()));
+Result<SeenFolder> open_parent(const GuestPlace& place, std::string_view& rest) {
+  CLOCHE_TRY_ASSIGN(SeenFolder at, SeenFolder::top(place));
   for (std::size_t slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
-    CLOCHE_TRY_ASSIGN(Fd next, open_guest_directory(at.get(), std::string(rest.substr(0, slash))));
+    CLOCHE_TRY_ASSIGN(SeenFolder next, at.open_directory(std::string(rest.substr(0, slash))));
     at = std::move(next);
     rest.remove_prefix(slash + 1);
   }
@@ -341,8 +277,8 @@ Result<std::vector<Collected>> collect(std::span<const GuestPlace> places, std::
   CLOCHE_TRY_ASSIGN(Blobs blobs, Blobs::make(into, meter));
   Collector collector(patterns, blobs, meter);
   for (const GuestPlace& place : places) {
-    CLOCHE_TRY_ASSIGN(const Fd top, open_guest_top(place.directory.get()));
-    CLOCHE_TRY(collector.walk(top.get(), place.path, 0));
+    CLOCHE_TRY_ASSIGN(const SeenFolder top, SeenFolder::top(place));
+    CLOCHE_TRY(collector.walk(top, place.path, 0));
   }
   CLOCHE_TRY(blobs.settle());
   return collector.found();
@@ -352,7 +288,7 @@ Result<Destination> Destination::open(const std::string& path, const std::string
   Destination out;
   out.shown = path;
   std::string target = path;
-  struct stat st {};
+  struct stat st{};
   if (target.ends_with('/') || (::stat(target.c_str(), &st) == 0 && S_ISDIR(st.st_mode))) {
     while (target.size() > 1 && target.ends_with('/')) target.pop_back();
     target += "/" + guest_path.substr(guest_path.rfind('/') + 1);
@@ -388,8 +324,8 @@ Result<Destination> Destination::open(const std::string& path, const std::string
 }
 
 bool Destination::same_as(const Destination& other) const {
-  struct stat mine {};
-  struct stat theirs {};
+  struct stat mine{};
+  struct stat theirs{};
   return name == other.name && ::fstat(parent.get(), &mine) == 0 && ::fstat(other.parent.get(), &theirs) == 0 &&
          mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
 }
@@ -402,12 +338,11 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
                 "name a path below /work, /tmp, /home/guest or a workspace");
   }
   std::string_view rest = std::string_view(guest_path).substr(place->path.size() + 1);
-  CLOCHE_TRY_ASSIGN(const Fd parent, open_parent(*place, rest));
+  CLOCHE_TRY_ASSIGN(const SeenFolder parent, open_parent(*place, rest));
   const std::string leaf(rest);
-  struct stat st {};
-  if (::fstatat(parent.get(), leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
-    return fail_errno(errno, "get " + guest_path, "the guest left nothing there");
-  }
+  const auto thing = parent.look(leaf);
+  if (!thing) return fail_errno(ENOENT, "get " + guest_path, "the guest left nothing there");
+  const struct stat& st = thing->st;
   if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
     return fail(ErrorCode::kRefused, "get " + guest_path, "it is neither a file nor a directory");
   }
@@ -415,10 +350,11 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
   Fetcher fetcher(to, meter);
   CLOCHE_TRY_ASSIGN(const Hidden hidden, Hidden::make(to, caretaker));
   if (S_ISDIR(st.st_mode)) {
-    CLOCHE_TRY_ASSIGN(const Fd source, open_guest_directory(parent.get(), leaf));
-    CLOCHE_TRY(fetcher.directory(source.get(), hidden.folder(), Hidden::kThing, to.name, 0));
+    CLOCHE_TRY_ASSIGN(const SeenFolder source, parent.open_directory(leaf));
+    CLOCHE_TRY(fetcher.directory(source, hidden.folder(), Hidden::kThing, to.name, 0));
   } else {
-    CLOCHE_TRY_ASSIGN(const Fd source, open_guest_file(parent.get(), leaf));
+    CLOCHE_TRY_ASSIGN(const Fd source, parent.open_file(leaf));
+    if (!source.valid()) return fail(ErrorCode::kRefused, "get " + guest_path, "the guest could not read it");
     CLOCHE_TRY(fetcher.file(source.get(), hidden.folder(), Hidden::kThing));
   }
   CLOCHE_TRY(put_in_place(hidden, to));

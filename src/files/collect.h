@@ -11,16 +11,12 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "files/folder_id.h"
+#include "files/seen_folder.h"
 #include "files/view.h"
 #include "sys/sha256.h"
 
 namespace cloche::files {
-
-// A part of the cell that the guest could write, looked at when the guest is dead.
-struct GuestPlace {
-  std::string path;  // absolute, in the cell
-  Fd directory;
-};
 
 struct Collected {
   std::string path;  // in the cell
@@ -45,10 +41,11 @@ struct Destination {
   bool same_as(const Destination& other) const;
 };
 
-// Somebody who removes a directory, by its path, if this process is killed before it could. Told before it is made and
-// when it is gone.
+// Somebody who removes a directory if this process is killed before it could. Told of its path before it is made, of
+// its identity before anything is put into it, and when it is gone.
 struct Caretaker {
   std::function<Status(const std::string& path)> watch = {};
+  std::function<void(const std::string& path, const FolderId& id)> made = {};
   std::function<void(const std::string& path)> forget = {};
 };
 // The longest directory for a target, which leaves room for a name in what a caretaker remembers.

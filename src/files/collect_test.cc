@@ -54,10 +54,17 @@ TEST(Fetch, K7_TheHiddenDirectoryIsInSomebodysCareFromBeforeItIsMadeUntilItIsGon
   write_file(counter.desk.lower(planted + "/precious"), "x");
   std::set<std::string> watched;
   bool kept = false;
+  int told = 0;
   const Caretaker caretaker{[&](const std::string& path) -> Status {
                               EXPECT_FALSE(fs::exists(path));
                               watched.insert(path);
                               return {};
+                            },
+                            [&](const std::string& path, const FolderId& id) {
+                              EXPECT_TRUE(fs::is_empty(path));
+                              const Fd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+                              EXPECT_EQ(folder_id_now(folder.get()), id);
+                              ++told;
                             },
                             [&](const std::string& path) {
                               EXPECT_FALSE(fs::exists(path));
@@ -78,9 +85,11 @@ TEST(Fetch, K7_TheHiddenDirectoryIsInSomebodysCareFromBeforeItIsMadeUntilItIsGon
     EXPECT_EQ(watched, std::set<std::string>{});
   }
   EXPECT_TRUE(kept);
+  EXPECT_EQ(told, 2);
   EXPECT_TRUE(fs::exists(counter.desk.lower(planted + "/precious")));
   // Nobody takes care of it: nothing is made.
-  const Caretaker nobody{[](const std::string&) { return Status(fail(ErrorCode::kRefused, "care", "not now")); }, {}};
+  const Caretaker nobody{
+      [](const std::string&) { return Status(fail(ErrorCode::kRefused, "care", "not now")); }, {}, {}};
   const auto to = Destination::open(counter.desk.lower("never"), "/work/result");
   EXPECT_FALSE(fetch(counter.places, "/work/result", *to, {}, nobody));
   EXPECT_EQ(counter.left(), (std::vector<std::string>{planted, "gotf", "gotr"}));

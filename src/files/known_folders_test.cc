@@ -119,6 +119,87 @@ TEST(KnownFolders, X6_WhatWasAppliedInPartIsKnownFromThenOn) {
   EXPECT_EQ(read(desk.lower("made/two")), "2");
 }
 
+// By somebody who is fast. Asked whether to stop: before the first entry is compared, before the first is checked
+// again, before the first is staged.
+TEST(KnownFolders, X6_ADirectoryThatIsExchangedWhileItIsAppliedIsNoticed) {
+  for (const int moment : {1, 2, 3}) {
+    ApplyDesk desk;
+    if (!ids_last(desk)) GTEST_SKIP() << "fact missing: the file system's numbers of directories do not last";
+    fs::create_directory(desk.lower("d"));
+    write_file(desk.upper("d/new"), "new");
+    expect_captured(desk.capture());
+    int asked = 0;
+    ApplyOptions options;
+    options.cancelled = [&] {
+      if (++asked == moment) {
+        fs::rename(desk.lower("d"), desk.lower("old"));
+        fs::create_directory(desk.lower("d"));
+      }
+      return false;
+    };
+    const auto outcome = desk.apply(options);
+    EXPECT_FALSE(outcome && outcome->applied) << moment;
+    EXPECT_GE(asked, moment);
+    EXPECT_TRUE(fs::is_empty(desk.lower("d"))) << moment;
+    EXPECT_TRUE(fs::is_empty(desk.lower("old"))) << moment;
+    // Now that it is known to be another one, a word of its own puts it there.
+    ApplyOptions force;
+    force.force = true;
+    expect_done(desk.apply(force));
+    EXPECT_EQ(read(desk.lower("d/new")), "new");
+  }
+}
+
+TEST(KnownFolders, X6_ADirectoryThatGoesWhileItIsAppliedIsNotMadeAgain) {
+  for (const int moment : {1, 2, 3}) {
+    ApplyDesk desk;
+    if (!ids_last(desk)) GTEST_SKIP() << "fact missing: the file system's numbers of directories do not last";
+    fs::create_directory(desk.lower("d"));
+    write_file(desk.upper("d/new"), "new");
+    expect_captured(desk.capture());
+    int asked = 0;
+    ApplyOptions options;
+    options.cancelled = [&] {
+      if (++asked == moment) fs::rename(desk.lower("d"), desk.lower("old"));
+      return false;
+    };
+    const auto outcome = desk.apply(options);
+    EXPECT_FALSE(outcome && outcome->applied) << moment;
+    EXPECT_FALSE(fs::exists(desk.lower("d"))) << moment;
+    EXPECT_TRUE(fs::is_empty(desk.lower("old"))) << moment;
+  }
+}
+
+TEST(KnownFolders, X6_AModeAndADeletionAreForTheDirectoryThatWasCompared) {
+  for (const int moment : {1, 3, 5}) {  // of two entries
+    ApplyDesk desk;
+    if (!ids_last(desk)) GTEST_SKIP() << "fact missing: the file system's numbers of directories do not last";
+    fs::create_directory(desk.lower("gone"));
+    fs::create_directory(desk.lower("mode"));
+    fs::create_directory(desk.upper("mode"));
+    ASSERT_EQ(::chmod(desk.upper("mode").c_str(), 0700), 0);
+    whiteout(desk.upper("gone"));
+    expect_captured(desk.capture());
+    int asked = 0;
+    ApplyOptions options;
+    options.cancelled = [&] {
+      if (++asked != moment) return false;
+      for (const char* name : {"gone", "mode"}) {
+        fs::rename(desk.lower(name), desk.lower(std::string("old-") + name));
+        fs::create_directory(desk.lower(name));
+      }
+      return false;
+    };
+    const auto outcome = desk.apply(options);
+    EXPECT_FALSE(outcome && outcome->applied) << moment;
+    for (const char* name : {"gone", "mode", "old-gone", "old-mode"}) {
+      struct stat st{};
+      ASSERT_EQ(::stat(desk.lower(name).c_str(), &st), 0) << name;
+      EXPECT_EQ(st.st_mode & 0777, 0755u) << name;
+    }
+  }
+}
+
 TEST(KnownFolders, X6_ADirectoryThatTheHostOnlyWroteToIsTheSame) {
   ApplyDesk desk;
   work_in(desk);

@@ -1,10 +1,14 @@
 #include "files/standing.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 
+#include "files/folder_id.h"
 #include "files/known_folders.h"
 #include "tree/inspect.h"
+#include "tree/place.h"
 
 namespace cloche::files {
 
@@ -20,7 +24,20 @@ bool way_is_made(const Proposal& proposal, const std::string& path) {
   return false;
 }
 
+std::optional<FolderId> folder_at(int root, const std::string& path) {
+  const auto folder = tree::open_beneath(root, path, O_PATH | O_DIRECTORY, tree::Mounts::kRefuse);
+  return folder ? folder_id(folder->get()) : std::nullopt;
+}
+
 }  // namespace
+
+EntryFolders folders_now(int root, const Entry& entry) {
+  EntryFolders out;
+  const std::size_t slash = entry.path.rfind('/');
+  if (slash != std::string::npos) out.above = folder_at(root, entry.path.substr(0, slash));
+  if (entry.before && entry.before->kind == tree::FileKind::kDirectory) out.itself = folder_at(root, entry.path);
+  return out;
+}
 
 Found compare(int root, const Proposal& proposal, std::size_t index) {
   const Entry& entry = proposal.entries[index];

@@ -28,4 +28,13 @@ struct Found {
 // The entry of that index. Reads the file, if it is one: what this costs is proportional to the file.
 Found compare(int root, const Proposal& proposal, std::size_t index);
 
+// The directory that an entry lies in, and the one that is there itself, as they are now; whoever writes asks before
+// compare(), and what is exchanged from then on is noticed. Not the workspace's own, which is held, and nothing where
+// numbers of directories do not last.
+struct EntryFolders {
+  std::optional<FolderId> above;
+  std::optional<FolderId> itself;
+};
+EntryFolders folders_now(int root, const Entry& entry);
+
 }  // namespace cloche::files

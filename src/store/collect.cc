@@ -90,7 +90,7 @@ class Collection {
         out_.stopped = true;
         break;
       }
-      if (swept(choice)) ids.insert(choice.id);
+      if (swept(choice, -1)) ids.insert(choice.id);
     }
     const auto names = book_names(state_);
     if (!names) return out_.failed.push_back(names.error());
@@ -130,13 +130,13 @@ class Collection {
 
  private:
   // While the record is still there: a collection that is killed here is begun again. Nobody holds the run.
-  bool swept(const Choice& choice) {
+  bool swept(const Choice& choice, int directory) {
     const bool killed = choice.why == Why::kCrashed || choice.why == Why::kHalfRemoved;
     const auto go_on = [&] {
       out_.stopped = out_.stopped || !go_on_({choice.id, ++entries_});
       return !out_.stopped;
     };
-    if (!killed || !sweep_ || sweep_(choice.id, go_on)) return true;
+    if (!killed || !sweep_ || sweep_(choice.id, directory, go_on)) return true;
     out_.in_use.push_back(choice.id);
     return false;
   }
@@ -167,8 +167,10 @@ class Collection {
   }
 
   void clear(const Choice& choice) {
-    if (!swept(choice)) return;
-    const std::string path = "/proc/self/fd/" + std::to_string(runs_) + "/" + std::string(kGone) + choice.id;
+    const std::string gone = std::string(kGone) + choice.id;
+    const Fd directory = open_entry(runs_, gone);
+    if (!swept(choice, directory.get())) return;
+    const std::string path = "/proc/self/fd/" + std::to_string(runs_) + "/" + gone;
     const Status removed = sys::remove_tree(path, [&] { return go_on_({choice.id, ++entries_}); });
     if (removed) {
       out_.removed.push_back(choice);

@@ -24,9 +24,9 @@ struct Progress {
 // Asked at every entry; false ends the collection where it is.
 using GoOn = std::function<bool(const Progress&)>;
 
-// Removes what a run that was killed left outside of the store. False: not all of it yet, so the run stays on record
-// until the next collection.
-using Sweep = std::function<bool(const std::string& id, const std::function<bool()>& go_on)>;
+// Removes what a run that was killed left outside of the store; `directory` is the run's own, or -1 where it has none.
+// False: not all of it yet, so the run stays on record until the next collection.
+using Sweep = std::function<bool(const std::string& id, int directory, const std::function<bool()>& go_on)>;
 
 struct Collected {
   std::vector<Choice> removed;

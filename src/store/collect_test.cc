@@ -79,8 +79,11 @@ TEST_F(CollectTest, K7_WhatAKilledRunLeftElsewhereGoesBeforeItsRecord) {
   ASSERT_TRUE(living);
   std::set<std::string> swept;
   bool clean = false;
-  const auto sweep = [&](const std::string& id, const std::function<bool()>&) {
+  const auto sweep = [&](const std::string& id, int directory, const std::function<bool()>&) {
     swept.insert(id);
+    struct stat st {};
+    EXPECT_EQ(directory < 0, id == "bbbbbbbb");
+    EXPECT_TRUE(directory < 0 || (::fstat(directory, &st) == 0 && S_ISDIR(st.st_mode))) << id;
     return clean;
   };
   // What is not done yet keeps its record.

@@ -6,7 +6,7 @@
 //   STATE/gc.lock          one collection at a time; its time is that of the last one
 //   STATE/book, book-*     runs that keep nothing but their report, many in each (book.h)
 //   STATE/runs/ID/         a run that keeps something: lock; run.json and report.json from its end on; ws/, artifacts/,
-//                          outputs.json of others
+//                          outputs.json of others; getting while a file is copied out
 //   STATE/runs/.gone-ID/   a run that is being removed; nobody but a collection looks at it
 //
 // Where a policy grants a directory that this one lies in, it is hidden from the guest (plan/own_places.cc). Still

@@ -168,8 +168,9 @@ Result<Present> present_file(int root, const Task& task) {
   return present;
 }
 
-// The directory that the next entry is in, or comes to, once all before it are in the journal.
-Result<std::uint64_t> folder_of(int root, const Entry& entry, const Journal& journal) {
+// The directory that the next task's entry is in, or comes to, once all before it are in the journal.
+Result<std::uint64_t> folder_of(int root, const Task& task, const Journal& journal) {
+  const Entry& entry = task.entry;
   const std::size_t slash = entry.path.rfind('/');
   const std::string parent = slash == std::string::npos ? "" : entry.path.substr(0, slash);
   const auto above = std::ranges::lower_bound(journal, parent, {}, &Entry::path);
@@ -181,6 +182,8 @@ Result<std::uint64_t> folder_of(int root, const Entry& entry, const Journal& jou
   if (::fstat(folder.get(), &st) != 0) {
     return fail_errno(errno, "inspect " + printable(parent), "could not be inspected");
   }
+  const auto now = folder_id_now(folder.get());
+  if (task.folder && now && !now->is_same_as(*task.folder)) return changed(entry);
   // One that the proposal takes or changes gets the owner's rights first.
   const bool moves = entry.takes() || entry.puts();
   if (moves && !listed && ::faccessat(folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
@@ -205,7 +208,7 @@ Result<Journal> stage_all(int root, const Staging& staging, std::vector<Task>& t
     const bool moves = task.entry.takes() || task.entry.puts();
     // Neighbours come one after the other.
     if (number == 0 || parent != last || (moves && !judged)) {
-      CLOCHE_TRY_ASSIGN(folder, folder_of(root, task.entry, journal));
+      CLOCHE_TRY_ASSIGN(folder, folder_of(root, task, journal));
       last = std::move(parent);
       judged = moves;
     }

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "sys/sha256.h"
+#include "tree/folder_id.h"
 
 namespace cloche::tree {
 
@@ -61,6 +62,10 @@ struct Change {
     std::vector<std::pair<std::string, std::string>> attributes = {};  // of users, by name
   };
   Keep keep = {};
+  // The directory that it was held against, and the one that it was itself. With another one at that path, or none, the
+  // tree is not as it was. Where nothing is said there is nothing to compare.
+  std::optional<FolderId> folder = {};
+  std::optional<FolderId> itself = {};
 };
 
 }  // namespace cloche::tree

@@ -64,6 +64,7 @@ class Checker {
       if (!task.entry.old_thing) {
         CLOCHE_TRY_ASSIGN(task.owner, owner_above(path));
       }
+      CLOCHE_TRY_ASSIGN(task.folder, folder_now(folder_of(path)));
       checked_.tasks.push_back(std::move(task));
     }
     if (checked_.tasks.size() > kMaxEntries) {
@@ -110,13 +111,24 @@ class Checker {
     }
     std::optional<FileState> present;
     if (seen) present = seen->state;
-    if (!agree(change.before, present)) {
+    CLOCHE_TRY_ASSIGN(const bool elsewhere, is_elsewhere(change));
+    if (elsewhere || !agree(change.before, present)) {
       conflict({change.path, ConflictKind::kChanged, change.before, present,
                 "the tree is not as it was when the proposal was made"});
     }
     if (is_directory(present) && !is_directory(change.after)) CLOCHE_TRY(check_goes(change));
     add_task(change, seen);
     return {};
+  }
+
+  Result<bool> is_elsewhere(const Change& change) {
+    if (change.folder) {
+      CLOCHE_TRY_ASSIGN(const std::optional<FolderId> now, folder_now(folder_of(change.path)));
+      if (!now || !now->is_same_as(*change.folder)) return true;
+    }
+    if (!change.itself) return false;
+    CLOCHE_TRY_ASSIGN(const std::optional<FolderId> now, folder_now(change.path));
+    return !now || !now->is_same_as(*change.itself);
   }
 
   // Every directory above: those that the proposal changes by what they shall be, the others by what they are.
@@ -192,7 +204,21 @@ class Checker {
   struct Above {
     FileKind kind = FileKind::kOther;
     Owner owner;
+    std::optional<FolderId> id;  // of a directory
   };
+
+  static std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string() : path.substr(0, slash);
+  }
+
+  // Nothing of the tree's own directory, which is held.
+  Result<std::optional<FolderId>> folder_now(const std::string& path) {
+    if (path.empty()) return std::nullopt;
+    CLOCHE_TRY_ASSIGN(const std::optional<Above> above, above_now(path));
+    if (!above) return std::nullopt;
+    return above->id;
+  }
 
   // What is new in this directory.
   static Owner owner_of_new(const struct stat& directory) {
@@ -218,7 +244,9 @@ class Checker {
     if (::fstat(opened->get(), &st) != 0) {
       return fail_errno(errno, "inspect " + printable(path), "could not be inspected");
     }
-    return above_[path] = Above{kind_of(st), owner_of_new(st)};
+    Above above{kind_of(st), owner_of_new(st), {}};
+    if (above.kind == FileKind::kDirectory) above.id = folder_id_now(opened->get());
+    return above_[path] = above;
   }
 
   Result<Owner> owner_above(const std::string& path) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Task {
   Entry entry;
   const Change* change = nullptr;  // null: a directory that other places need
   Owner owner;                     // of what is there now, or else of the nearest directory above
+  std::optional<FolderId> folder;  // the directory above, where one is there
 };
 
 struct Checked {

@@ -60,17 +60,6 @@ class Cancel(CellCase):
         self.assertEqual(process.returncode, 130)
         self.assertEqual(processes_with(word), [])
 
-    def kill_with_its_janitor(self, process):
-        """All that the engine started, and then itself: nobody is left who knows of its directories."""
-        process.send_signal(signal.SIGSTOP)
-        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
-            children = [int(pid) for pid in file.read().split()]
-        for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        process.kill()
-        process.wait(TIMEOUT)
-
     def test_K7_gc_finds_what_a_killed_janitor_left(self):
         for tier in ("namespace", "process"):
             with self.subTest(tier=tier):

@@ -1,8 +1,10 @@
 """What the cases share: cloche as a program that is started, with time-outs on everything."""
+import contextlib
 import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -91,6 +93,17 @@ class CellCase(unittest.TestCase):
 
         self.addCleanup(end)
         return process
+
+    def kill_with_its_janitor(self, process):
+        """All that the engine started, and then itself: nobody is left who knows of its directories."""
+        process.send_signal(signal.SIGSTOP)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            children = [int(pid) for pid in file.read().split()]
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        process.kill()
+        process.wait(TIMEOUT)
 
     def finish(self, process):
         """Waits with a time-out; returns stdout and stderr."""

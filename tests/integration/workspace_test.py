@@ -308,6 +308,43 @@ class PutAndGet(WorkspaceCase):
                 self.assertNotIn("got", os.listdir(out))
                 self.assertTrue(eventually(lambda: not os.listdir(out)), os.listdir(out))
 
+    def test_K7_gc_finds_what_a_killed_janitor_left_of_a_copy(self):
+        out = self.path("out")
+        os.mkdir(out)
+        for script, name in (("truncate -s 900M big", "big"), ("mkdir many; truncate -s 900M many/big", "many")):
+            with self.subTest(name=name):
+                process = self.start("--disk", "1G", "--get", f"/work/{name}:{out}/got", "--", "sh", "-c", script)
+                self.assertTrue(eventually(lambda: os.listdir(out) and os.listdir(f"{out}/{os.listdir(out)[0]}")))
+                self.kill_with_its_janitor(process)
+                (left,) = os.listdir(out)
+                self.assertTrue(left.startswith(".cloche-get-"), left)
+                self.assertNotEqual(os.listdir(f"{out}/{left}"), [])
+                # Another one at its place is not ours, and stays; ours goes when it is back.
+                os.rename(f"{out}/{left}", f"{out}/moved")
+                os.mkdir(f"{out}/{left}", 0o700)
+                self.path(f"out/{left}/it", "precious")
+                if name == "many":
+                    self.assertEqual(self.cloche("gc").returncode, 0)
+                    self.assertEqual(sorted(os.listdir(out)), sorted([left, "moved"]))
+                    self.assertEqual(os.listdir(f"{out}/{left}"), ["it"])
+                    continue
+                shutil.rmtree(f"{out}/{left}")
+                os.rename(f"{out}/moved", f"{out}/{left}")
+                done = self.cloche("gc")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(os.listdir(out), [])
+
+    def test_a_copy_leaves_no_note_of_it(self):
+        out = self.path("out")
+        os.mkdir(out)
+        done = self.cloche("run", "--get", f"/work/x:{out}/x", "--", "sh", "-c", "echo x > x")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(out), ["x"])
+        (run,) = os.listdir(self.state + "/runs")
+        self.assertEqual(sorted(os.listdir(f"{self.state}/runs/{run}")), ["lock", "report.json", "run.json"])
+        done = self.cloche("run", "--no-record", "--get", f"/work/x:{out}/y", "--", "sh", "-c", "echo x > x")
+        self.assertEqual((done.returncode, sorted(os.listdir(out))), (0, ["x", "y"]), done.stderr)
+
     def test_a_destination_behind_a_link_is_refused_before_anything_runs(self):
         os.symlink("/tmp", self.path("via"))
         done = self.cloche("run", "--get", "/work/x:" + self.path("via/x"), "--", "sh", "-c", "echo ran; echo > x")

@@ -9,6 +9,43 @@ from cell import CLOCHE, LIMITS, TIMEOUT
 from workspace_case import MODES, WorkspaceCase
 
 
+class HandedOut(WorkspaceCase):
+    """--get and --artifact of a workspace: what the guest sees, whether it wrote it or not."""
+
+    def test_X6_what_the_guest_sees_is_found_in_either_mode(self):
+        os.makedirs(self.tree + "/out/deep")
+        os.mkdir(self.tree + "/vendor")
+        for name in ("out/kept.png", "out/changed.png", "out/gone.png", "out/deep/kept.png", "vendor/in.png", "folder/b.png"):
+            self.path("tree/" + name, f"the host's {name}\n")
+        os.symlink("kept.png", self.tree + "/out/link.png")
+        script = ("echo new > out/changed.png; rm out/gone.png; echo made > out/made.png; rm -r folder; mkdir folder; "
+                  "echo other > folder/a.png; find . -name '*.png' -type f | sort")
+        for mode in MODES:
+            for scratch in ("memory", "disk"):
+                with self.subTest(mode=mode, scratch=scratch):
+                    got = self.path(f"got-{mode}-{scratch}")
+                    done, report = self.report_of(mode, "--workspace-scratch", scratch, "--read", self.tree + "/vendor", "--artifact",
+                                                  "**/*.png", "--get", "out:" + got, "--get", f"text:{got}-text", "--", "sh", "-c", script)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    names = ["folder/a.png", "out/changed.png", "out/deep/kept.png", "out/kept.png", "out/made.png"]
+                    seen = [line[2:] for line in done.stdout.decode().split()]
+                    self.assertEqual(sorted(set(seen) - {"vendor/in.png"}), names)
+                    self.assertEqual([o["path"] for o in report["outputs"]], [f"{self.tree}/{name}" for name in names])
+                    self.assertEqual(sorted(os.listdir(got)), ["changed.png", "deep", "kept.png", "made.png"])
+                    for name, text in (("changed.png", "new"), ("deep/kept.png", "the host's out/deep/kept.png")):
+                        with open(f"{got}/{name}", encoding="utf-8") as file:
+                            self.assertEqual(file.read(), text + "\n")
+                    self.assertTrue(os.path.exists(got + "-text"))
+                    to = self.path(f"to-{mode}-{scratch}")
+                    self.assertEqual(self.cloche("artifacts", "last", "--to", to).returncode, 0)
+                    for name in names:
+                        self.assertTrue(any(path.endswith(name) for path in files_below(to)), name)
+
+
+def files_below(top):
+    return [os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names]
+
+
 class Selected(WorkspaceCase):
     def test_X6_an_empty_path_selects_nothing(self):
         self.assertEqual(self.work("auto", "--", "sh", "-c", "echo new > text").returncode, 0)

@@ -1,0 +1,111 @@
+#include "files/seen_folder.h"
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "files/guest_side.h"
+#include "files/hidden.h"
+#include "tree/inspect.h"
+#include "tree/path_rules.h"
+#include "tree/place.h"
+
+namespace cloche::files {
+namespace {
+
+using Of = SeenThing::Of;
+
+std::unexpected<Error> nothing_there(const std::string& name) {
+  return fail_errno(ENOENT, "read " + tree::printable(name), "the guest left nothing there");
+}
+
+}  // namespace
+
+Result<SeenFolder> SeenFolder::top(const GuestPlace& place) {
+  SeenFolder out(place, {}, {});
+  CLOCHE_TRY_ASSIGN(out.upper_, open_guest_top(place.directory.get()));
+  if (place.lower >= 0) {
+    struct stat st{};
+    if (::fstat(place.lower, &st) != 0) return fail_errno(errno, "read " + place.path, "could not be inspected");
+    out.guest_ = {st.st_uid, st.st_gid};
+    CLOCHE_TRY_ASSIGN(out.lower_, tree::open_beneath(place.lower, ".", O_PATH | O_DIRECTORY, tree::Mounts::kRefuse));
+  }
+  return out;
+}
+
+bool SeenFolder::is_covered(const std::string& name) const {
+  return !place_->covered.empty() && std::ranges::find(place_->covered, join(name)) != place_->covered.end();
+}
+
+// Anybody but root is told by the kernel. With an access list the bits say little about others than the owner.
+bool SeenFolder::guest_may(int fd, const struct stat& st, mode_t right) const {
+  if (::geteuid() != 0) return true;
+  const unsigned shift = st.st_uid == guest_.user ? 6 : st.st_gid == guest_.group ? 3 : 0;
+  if (((st.st_mode >> shift) & right) != right) return false;
+  const std::string by_number = "/proc/self/fd/" + std::to_string(fd);  // the descriptor may be of a place only
+  return st.st_uid == guest_.user || ::getxattr(by_number.c_str(), "system.posix_acl_access", nullptr, 0) <= 0;
+}
+
+Result<std::vector<std::string>> SeenFolder::names() const {
+  std::set<std::string> out;
+  if (upper_.valid()) {
+    CLOCHE_TRY_ASSIGN(const std::vector<std::string> written, names_in(upper_.get()));
+    out.insert(written.begin(), written.end());
+  }
+  struct stat st{};
+  if (lower_.valid() && ::fstat(lower_.get(), &st) == 0 && guest_may(lower_.get(), st, 4)) {
+    const auto left = names_in(lower_.get());
+    if (!left && left.error().errno_value != EACCES) return left;
+    // What is being copied out at this moment, by this run into its own workspace or by another, is nothing it left.
+    for (const std::string& name : left ? *left : std::vector<std::string>()) {
+      if (!name.starts_with(kHiddenPrefix)) out.insert(name);
+    }
+  }
+  return std::vector<std::string>(out.begin(), out.end());
+}
+
+std::optional<SeenThing> SeenFolder::look(const std::string& name) const {
+  SeenThing out;
+  if (is_covered(name)) return std::nullopt;
+  if (upper_.valid() && ::fstatat(upper_.get(), name.c_str(), &out.st, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (place_->lower >= 0 && is_whiteout(out.st)) return std::nullopt;
+    return out;
+  }
+  out.of = Of::kHost;
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  if (!lower_.valid() || ::fstatat(lower_.get(), name.c_str(), &out.st, kFlags) != 0) return std::nullopt;
+  return out;
+}
+
+Result<SeenFolder> SeenFolder::open_directory(const std::string& name) const {
+  const auto thing = look(name);
+  if (!thing) return nothing_there(name);
+  SeenFolder out(*place_, join(name), guest_);
+  if (thing->of == Of::kGuest) {
+    CLOCHE_TRY_ASSIGN(out.upper_, open_guest_directory(upper_.get(), name));
+    if (!lower_.valid() || is_opaque(out.upper_.get())) return out;
+  }
+  // What is no directory there lies below the guest's one and was not seen.
+  auto below = tree::open_beneath(lower_.get(), name, O_PATH | O_DIRECTORY, tree::Mounts::kRefuse);
+  struct stat st{};
+  if (below && ::fstat(below->get(), &st) == 0 && guest_may(below->get(), st, 1)) out.lower_ = std::move(*below);
+  return out;
+}
+
+Result<Fd> SeenFolder::open_file(const std::string& name) const {
+  const auto thing = look(name);
+  if (!thing) return nothing_there(name);
+  if (thing->of == Of::kGuest) return open_guest_file(upper_.get(), name);
+  auto place = tree::open_beneath(lower_.get(), name, O_PATH, tree::Mounts::kRefuse);
+  if (!place) return Fd();
+  struct stat st{};
+  auto file = tree::reopen_regular(place->get(), name);
+  if (!file || ::fstat(file->get(), &st) != 0 || !guest_may(file->get(), st, 4)) return Fd();
+  return file;
+}
+
+}  // namespace cloche::files
