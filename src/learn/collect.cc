@@ -57,7 +57,9 @@ class Collector {
       case Use::kChange:
       case Use::kMark:
       case Use::kRemove:
-        return add_change(s);
+        add_change(s);
+        if (!s.from.empty()) add_both(s);
+        return;
       case Use::kExecute:
       case Use::kMap:
         return add_exec(s);
@@ -231,6 +233,20 @@ class Collector {
     if ((setting_.already(place->real) & kChangeRights) == kChangeRights) return;
     Item item{Kind::kChange, place->real, {}, itself ? found->real : place->real, true};
     if (may("write", item, !setting_.was_granted(place->real))) push(out_.items, std::move(item));
+  }
+
+  // From one mount to another nothing is renamed: only what holds both is enough. Whoever copies instead does without,
+  // so nothing is said where it cannot be granted.
+  void add_both(const Sighting& s) {
+    std::string folder = folder_of(s.what);
+    while (!path_covers(folder, s.from)) folder = folder_of(folder);
+    const auto place = host_.look(folder, Right::kWrite);
+    if (!place || !place->directory || !place->allowed || folder_of(place->real) == "/") return;
+    if ((setting_.already(place->real) & kChangeRights) == kChangeRights) return;
+    Item item{Kind::kChange, place->real, {}, place->real, true};
+    const bool kept = is_secret_place(item.what, setting_.secrets) || holds_secret_places(item.what, setting_.secrets) ||
+                      secrets_below(item.what, setting_.secrets) != Below::kNothing || !ungrantable(item).empty();
+    if (!kept) push(out_.items, std::move(item));
   }
 
   // One of the host's, which the cell does not have.

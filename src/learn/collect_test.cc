@@ -190,6 +190,25 @@ TEST(Collect, ADirectoryThatIsThereIsNotMade) {
   EXPECT_EQ(got.items[0].what, "/proj/out");
 }
 
+TEST(Collect, WhatIsRenamedFromOneMountToAnotherTakesWhatHoldsBoth) {
+  Fake fake;
+  for (const char* folder : {"/", "/proj", "/proj/x", "/proj/x/a", "/proj/x/b", "/proj/backup", "/opt", "/opt/a"}) {
+    fake.folder(folder);
+  }
+  const auto wanted = [&](const std::string& from, const std::string& to) {
+    Sighting renamed = sighting(Use::kMake, to, Presence::kMissing);
+    renamed.from = from;
+    const Collected got = fake.collect({renamed});
+    EXPECT_THAT(got.wanted, IsEmpty()) << "whoever copies instead does without";
+    std::vector<std::string> out;
+    for (const Item& item : got.items) out.push_back(item.what);
+    return out;
+  };
+  EXPECT_THAT(wanted("/proj/x/a/f", "/proj/x/b/f"), ElementsAre("/proj/x/b", "/proj/x"));
+  EXPECT_THAT(wanted("/proj/backup/f", "/proj/x/b/f"), ElementsAre("/proj/x/b")) << "not what holds places of secrets";
+  EXPECT_THAT(wanted("/opt/a/f", "/proj/x/b/f"), ElementsAre("/proj/x/b")) << "nor everything";
+}
+
 TEST(Collect, NamesTheOneFileThatIsWrittenOrTheirDirectory) {
   Fake fake;
   fake.folder("/proj/out");

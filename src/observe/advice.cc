@@ -220,6 +220,17 @@ Advice advise_mounted(const Advice& folder) {
                folder.allow);
 }
 
+Advice advise_apart(const Advice& both) {
+  if (both.allow.empty()) return never(std::string(kApart));
+  return never(fmt::format("{}, or name both by one line in place of two: {}", kApart, both.allow));
+}
+
+Advice advise_way(const std::string& path, const Asked& asked) {
+  const Advice all = is_wide(path) || !asked.allowed ? Advice{} : advise_path(path, Right::kWrite, asked);
+  if (!all.allow.empty()) return all;
+  return never("the host has this directory, and the cell does not: grant what is needed below it");
+}
+
 Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice& then) {
   std::string way = native_cell(plan);
   if (!then.allow.empty()) way += " and " + then.allow;

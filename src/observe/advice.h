@@ -38,6 +38,10 @@ Advice advise_copy();
 Advice advise_no_network(const Plan& plan);
 // A program that the guest made.
 Advice advise_own_program(const std::string& path);
+// Renamed or linked from one mount to another; `both` is the advice for a directory that holds the two.
+Advice advise_apart(const Advice& both);
+// A directory that a guest makes its way through, and that the host has.
+Advice advise_way(const std::string& path, const Asked& asked);
 // By the name that the guest has for it, and by where it really is.
 Advice advise_socket(const std::string& named, const std::string& real, const Secrets& secrets);
 Advice advise_host(const std::string& host_and_port);

@@ -30,6 +30,9 @@ std::optional<Denial> explain_connection(const Sighting& s, const Plan& plan, co
   if (s.family == Family::kPath) {
     const auto found = look(s.what, Right::kWrite);
     if (!found || !found->socket || s.presence == Presence::kThere) return std::nullopt;
+    if (found->datagrams) {
+      return denial_of("connect", s.what, s, {{}, "it takes datagrams, and only streams can be granted"});
+    }
     return denial_of("connect", s.what, s, advise_socket(s.what, found->real, look.secrets()));
   }
   // With a gateway each connection is its business, and in its record; with the host's network nothing is denied.

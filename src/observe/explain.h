@@ -30,6 +30,7 @@ struct HostPath {
   // What keeps out, by its mode, whoever neither owns it nor is of its group: directories on the way, the thing itself.
   std::vector<std::string> closed{};
   std::string interpreter{};  // that the first line of a script names; only where kExecute was asked for
+  bool datagrams = false;     // a socket to which they are sent, each by itself
 };
 // Asks for them, and knows what no line may open.
 class HostLook {
@@ -55,6 +56,10 @@ class HostLook {
 
 // The rights that a guest of the plan has to a path without links, in Landlock's words.
 std::uint64_t rights_to(const Plan& plan, const std::string& path);
+
+// The grant or the workspace that a path without links lies in, each of which is a mount of its own where a cell has a
+// view of its own; empty for all else.
+std::string mount_of(const Plan& plan, const std::string& path);
 
 // What is there and may be done: nothing will be said of it.
 bool is_granted(const Sighting& sighting, const Plan& plan);

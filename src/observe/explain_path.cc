@@ -108,6 +108,12 @@ bool is_the_guests_program(const Sighting& s, const Plan& plan, bool on_the_host
   return plan.tier == Tier::kProcess && on_the_host && !is_the_hosts(plan, named);
 }
 
+// Outside of the cell it would be there already: a guest that makes directory after directory is on its way to what
+// lies below.
+bool is_on_the_way(const Sighting& s, const HostPath& found) {
+  return s.use == Use::kMake && s.anew && s.presence == Presence::kMissing && found.directory;
+}
+
 // What is asked for on the host: the thing itself, or the directory in which it is made or removed.
 std::optional<HostPath> find_outside(const Sighting& s, const Need& need, const HostLook& look) {
   // What is mapped need not be a program.
@@ -115,6 +121,7 @@ std::optional<HostPath> find_outside(const Sighting& s, const Need& need, const 
   auto found = look(place_of(s), right);
   // Its answer is that it is there already, whatever the policy says.
   if (found && s.anew && s.presence == Presence::kUnknown) return std::nullopt;
+  if (found && is_on_the_way(s, *found)) return found;
   if ((found && is_of_folder(s)) || (!found && makes(s))) return look(folder_of(place_of(s)), right);
   return found;
 }
@@ -146,6 +153,7 @@ Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, con
   for (const std::string& name : {s.what, place_of(s)}) {
     if (is_secret_place(name, secrets)) return advise_path(name, need.right, asked);
   }
+  if (is_on_the_way(s, found) && found.links.empty()) return advise_way(found.real, asked);
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
     return advise_mounted(advise_path(found.real, need.right, asked));
   }
@@ -207,9 +215,17 @@ std::uint64_t rights_to(const Plan& plan, const std::string& path) {
   return rights;
 }
 
+std::string mount_of(const Plan& plan, const std::string& path) {
+  std::string nearest;
+  for (const std::string& grant : plan.grants) {
+    if (covers(grant, path) && grant.size() > nearest.size()) nearest = grant;
+  }
+  return nearest;
+}
+
 bool is_granted(const Sighting& s, const Plan& plan) {
-  if (s.refused || s.owner || s.needs_copy || s.presence != Presence::kThere || s.use == Use::kConnect ||
-      s.use == Use::kSignal)
+  if (!s.from.empty() || s.refused || s.owner || s.needs_copy || s.presence != Presence::kThere ||
+      s.use == Use::kConnect || s.use == Use::kSignal)
     return false;
   // A script takes its interpreter, too; those of the system have one of the system's.
   if (s.use == Use::kExecute && is_the_hosts(plan, place_of(s))) return false;
@@ -225,6 +241,29 @@ namespace {
 std::optional<Denial> explain_owner(const Sighting& s, const HostLook& look) {
   if (s.presence != Presence::kThere && !look(place_of(s), Right::kWrite)) return std::nullopt;
   return denial_of("write", s.what, s, {{}, std::string(kNoOwners)});
+}
+
+std::string common_folder(const std::string& one, const std::string& other) {
+  std::string folder = one;
+  while (!covers(folder, other)) folder = folder_of(folder);
+  return folder;
+}
+
+// One grant in place of two would do, and one workspace in place of two; but not a grant in place of a workspace, nor
+// either for a place of the cell's own.
+Advice advice_to_join(const Sighting& s, const Plan& plan, const HostLook& look) {
+  const std::string here = mount_of(plan, s.from);
+  const std::string there = mount_of(plan, place_of(s));
+  const auto proposed = [&](const std::string& path) {
+    return std::ranges::find(plan.workspaces, path, &Workspace::path) != plan.workspaces.end();
+  };
+  if (here.empty() || there.empty() || proposed(here) != proposed(there)) return advise_apart({});
+  const std::string folder = common_folder(here, there);
+  const auto found = look(folder, Right::kWrite);
+  if (!found || found->real != folder || !closed_to_strangers(plan, *found).empty()) return advise_apart({});
+  Advice both = advise_path(folder, Right::kWrite, {plan, found->allowed, true, &look.secrets()});
+  if (!both.allow.empty() && proposed(here)) both.allow = "workspace.path = [" + quoted(folder) + "]";
+  return advise_apart(both);
 }
 
 // Granted, and kept out all the same.
@@ -249,6 +288,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
   const bool hidden = s.presence == Presence::kMissing && (need.right != Right::kWrite || !makes(s) || s.adrift);
   if (!hidden && !is_held_back(s, plan, need)) {
     if (s.needs_copy) return denial_of(need.word, s.what, s, advise_copy());
+    if (!s.from.empty()) return denial_of(need.word, s.what, s, advice_to_join(s, plan, look));
     return explain_mode(s, plan, need, look);
   }
   const auto found = find_outside(s, need, look);
@@ -256,6 +296,7 @@ std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const Ho
     return denial_of(need.word, s.what, s, advise_own_program(place_of(s)));
   }
   if (!found) return std::nullopt;                                 // nothing is there, outside either
+  if (s.count == 0 && found->socket) return std::nullopt;          // named, and nobody reads one
   if (s.use == Use::kMap && !found->regular) return std::nullopt;  // a device: no line would help
   // A name whose links could not be followed in the cell, or that the guest made or removed itself.
   const bool ours =

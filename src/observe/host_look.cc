@@ -18,6 +18,7 @@
 #include "base/octal.h"
 #include "plan/guest_uid.h"
 #include "sys/file.h"
+#include "sys/local_socket.h"
 
 namespace cloche {
 namespace {
@@ -224,6 +225,7 @@ std::optional<observe::HostPath> HostLook::look(const std::string& path, observe
   out.directory = S_ISDIR(st.st_mode);
   out.socket = S_ISSOCK(st.st_mode);
   out.regular = S_ISREG(st.st_mode);
+  out.datagrams = out.socket && sys::takes_datagrams(found->get());
   if (is_closed(st, right)) add_once(out.closed, out.real);
   const std::string link = fmt::format("/proc/self/fd/{}", found->get());
   out.allowed = ::faccessat(AT_FDCWD, link.c_str(), access_mode(right), AT_EACCESS) == 0;

@@ -3,7 +3,9 @@
 #include <limits.h>
 
 #include <algorithm>
+#include <array>
 #include <ranges>
+#include <utility>
 
 namespace cloche::observe {
 namespace {
@@ -47,7 +49,97 @@ void add_names(std::string_view text, std::vector<std::string>& out) {
   }
 }
 
+bool is_of_a_path(const Denial& denial) {
+  return denial.detail.starts_with('/') && (denial.what == "read" || denial.what == "write" || denial.what == "exec" ||
+                                            denial.what == "connect" || denial.what == "bind");
+}
+
+// Where a name stands in the text for the last time, and not as a part of another; 0 is nowhere.
+std::size_t last_place(std::string_view text, std::string_view name) {
+  for (std::size_t end = text.size(); !name.empty();) {
+    const std::size_t at = text.rfind(name, end);
+    if (at == std::string_view::npos) break;
+    const std::size_t after = at + name.size();
+    const bool begins = at == 0 || ends_name(text, at - 1) || text[at - 1] == ':';
+    const bool ends = after == text.size() || ends_name(text, after) || text[after] == ':' || text[after] == '.';
+    if (begins && ends) return at + 1;
+    if (at == 0) break;
+    end = at - 1;
+  }
+  return 0;
+}
+
+// The outermost part of a path that the host does not have, in a directory that it has.
+std::string first_missing(std::string path, const HostLook& look) {
+  for (std::size_t slash = path.rfind('/'); slash != 0 && slash != std::string::npos; slash = path.rfind('/')) {
+    const std::string folder = path.substr(0, slash);
+    if (look(folder, Right::kRead)) break;
+    path = folder;
+  }
+  return path;
+}
+
 }  // namespace
+
+std::vector<std::string> named_limits(std::string_view errors) {
+  constexpr auto kOfMemory = std::to_array<std::string_view>({"Cannot allocate memory", "MemoryError", "OutOfMemory",
+                                                              "ut of memory", "bad_alloc", "virtual memory", "ENOMEM"});
+  constexpr auto kOfProcesses = std::to_array<std::string_view>(
+      {"Resource temporarily unavailable", "annot fork", "start new thread", "create native thread", "EAGAIN"});
+  const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMostText));
+  const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
+  std::vector<std::string> out;
+  if (std::ranges::any_of(kOfMemory, says)) out.emplace_back("limits.memory");
+  if (std::ranges::any_of(kOfProcesses, says)) out.emplace_back("limits.pids");
+  return out;
+}
+
+std::vector<Denial> explain_ways(const std::vector<Denial>& denials, const std::vector<Sighting>& named,
+                                 const Plan& plan, const HostLook& look) {
+  std::vector<Denial> out;
+  for (const Sighting& s : named) {
+    const bool stopped = std::ranges::any_of(denials, [&](const Denial& denial) {
+      return is_of_a_path(denial) && denial.allow.empty() && s.what.starts_with(denial.detail + "/");
+    });
+    if (!stopped) continue;
+    Sighting seen = s;
+    if (!look(s.what, Right::kRead)) {
+      seen.use = filter::Use::kMake;
+      seen.presence = Presence::kMissing;
+      seen.adrift = true;
+      seen.what = first_missing(s.what, look);
+    }
+    for (Denial& denial : explain({seen}, plan, look)) {
+      denial.detail = s.what;
+      const bool known = std::ranges::any_of(denials, [&](const Denial& d) { return d.detail == denial.detail; });
+      if (!denial.allow.empty() && !known) out.insert(out.begin(), std::move(denial));
+    }
+  }
+  // It was stopped where it would have made something.
+  std::ranges::stable_sort(out, {}, [](const Denial& denial) { return denial.what != "write"; });
+  return out;
+}
+
+void put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd) {
+  const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMostText));
+  const auto place = [&](const Denial& denial) -> std::size_t {
+    if (!is_of_a_path(denial)) return 0;
+    const std::string_view name = denial.detail;
+    const bool below = name.size() > cwd.size() + 1 && name.starts_with(cwd) && name[cwd.size()] == '/';
+    return std::max(last_place(text, name), below ? last_place(text, name.substr(cwd.size() + 1)) : 0);
+  };
+  std::vector<std::pair<std::size_t, Denial>> all;
+  for (Denial& denial : denials) {
+    const std::size_t at = place(denial);
+    all.emplace_back(at, std::move(denial));
+  }
+  std::ranges::stable_sort(all, [](const auto& one, const auto& other) {
+    if (one.first != other.first) return one.first > other.first;
+    return one.first != 0 && one.second.what == "write" && other.second.what == "read";
+  });
+  denials.clear();
+  for (auto& [at, denial] : all) denials.push_back(std::move(denial));
+}
 
 std::vector<Sighting> named_paths(const std::vector<std::string>& argv, std::string_view errors) {
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "observe/explain.h"
 #include "observe/sighting.h"
 
 namespace cloche::observe {
@@ -15,5 +16,17 @@ inline constexpr std::size_t kMostNamed = 16;
 // Absolute paths, as if they had been read; never seen to be, so their count is 0. The most telling one comes last, as
 // with what was seen: what a program says at its end is about its end, and its command comes before that.
 std::vector<Sighting> named_paths(const std::vector<std::string>& argv, std::string_view errors);
+
+// Keys of limits that the errors sound like, as programs speak that were refused memory (ENOMEM) or a process (EAGAIN).
+std::vector<std::string> named_limits(std::string_view errors);
+
+// Whoever makes directory after directory (`mkdir -p`, `install -D`) is stopped at the first that the cell does not
+// have, and no line grants /var: what is named below it can be granted. Empty where nothing of that kind was denied.
+std::vector<Denial> explain_ways(const std::vector<Denial>& denials, const std::vector<Sighting>& named,
+                                 const Plan& plan, const HostLook& look);
+
+// What the end of the errors names comes first, the last one leading: a guest is denied many things that it does
+// without, and says of which one it failed. Relative names start in `cwd`. Of one name the line that allows most leads.
+void put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd);
 
 }  // namespace cloche::observe

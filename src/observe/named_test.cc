@@ -1,5 +1,7 @@
 #include "observe/named.h"
 
+#include "observe/test_support.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,6 +73,61 @@ TEST(Named, X4_IsBounded) {
   EXPECT_EQ(named_paths({}, flood).size(), kMostNamed);
   EXPECT_EQ(named_paths({}, flood).back().what, "/n99999");
   EXPECT_THAT(names({"x", std::string(100'000, '/'), "/" + std::string(5000, 'a')}, ""), IsEmpty());
+}
+
+std::vector<std::string> ordered(std::vector<Denial> denials, std::string_view errors,
+                                 const std::string& cwd = "/work") {
+  put_named_first(denials, errors, cwd);
+  std::vector<std::string> out;
+  for (const Denial& denial : denials) out.push_back(denial.what + " " + denial.detail);
+  return out;
+}
+
+TEST(Named, X4_WhatTheErrorsNameComesFirst) {
+  const std::vector<Denial> seen = {
+      {"read", "/home/me/a", 1}, {"read", "/srv/b", 1}, {"write", "/srv/b", 1}, {"syscall", "mount", 1}};
+  const auto as_seen = ordered(seen, "");
+  EXPECT_THAT(as_seen, ElementsAre("read /home/me/a", "read /srv/b", "write /srv/b", "syscall mount"));
+  EXPECT_THAT(ordered(seen, "rm: cannot remove '/srv/b': Permission denied\n"),
+              ElementsAre("write /srv/b", "read /srv/b", "read /home/me/a", "syscall mount"));
+  EXPECT_THAT(ordered(seen, "/srv/b: no\n/home/me/a: no").front(), "read /home/me/a") << "the last one leads";
+  EXPECT_THAT(ordered(seen, "tool: b: Permission denied\n", "/srv").front(), "write /srv/b") << "from where it started";
+  EXPECT_EQ(ordered(seen, "/srv/bc and x/srv/b and mount"), as_seen) << "parts of other names";
+}
+
+TEST(Named, X4_LimitsThatErrorsSoundLike) {
+  EXPECT_THAT(named_limits("# Fatal process OOM in Failed to reserve virtual memory for CodeRange\n"),
+              ElementsAre("limits.memory"));
+  EXPECT_THAT(named_limits("MemoryError\n"), ElementsAre("limits.memory"));
+  EXPECT_THAT(named_limits("sh: 1: Cannot fork\n"), ElementsAre("limits.pids"));
+  EXPECT_THAT(named_limits("BlockingIOError: [Errno 11] Resource temporarily unavailable\n"),
+              ElementsAre("limits.pids"));
+  EXPECT_THAT(named_limits("cat: /x: No such file or directory\n"), IsEmpty());
+  EXPECT_THAT(named_limits("MemoryError\n" + std::string(5000, 'x')), IsEmpty()) << "the end is what counts";
+}
+
+std::vector<std::string> ways(const std::vector<Denial>& denials, const std::vector<std::string>& argv,
+                              const Host& host) {
+  std::vector<std::string> out;
+  for (const Denial& denial : explain_ways(denials, named_paths(argv, ""), sample(), host.look())) {
+    EXPECT_EQ(denial.count, 0u);
+    out.push_back(denial.what + " " + denial.detail + ": " + denial.allow);
+  }
+  return out;
+}
+
+TEST(Named, X4_WhoeverIsStoppedOnTheWayMeansTheEnd) {
+  Host host;
+  for (const char* folder : {"/srv", "/srv/x", "/srv/x/y"}) host.has(folder, {}, true, true);
+  host.has("/srv/x/data");
+  const std::vector<Denial> stopped = {{"write", "/srv", 1, "mkdir", "", "no"}};
+  EXPECT_THAT(ways(stopped, {"mkdir", "-p", "/srv/x/y/n/e/w"}, host),
+              ElementsAre("write /srv/x/y/n/e/w: files.write = [\"/srv/x/y\"]"));
+  EXPECT_THAT(
+      ways(stopped, {"install", "-D", "/srv/x/data", "/srv/x/n/f"}, host),
+      ElementsAre("write /srv/x/n/f: files.write = [\"/srv/x\"]", "read /srv/x/data: files.read = [\"/srv/x/data\"]"));
+  EXPECT_THAT(ways(stopped, {"mkdir", "/srv", "/home/me/n"}, host), IsEmpty()) << "not on that way";
+  EXPECT_THAT(ways({{"write", "/srv", 1, "mkdir", "a line"}}, {"mkdir", "-p", "/srv/x/y/n"}, host), IsEmpty());
 }
 
 }  // namespace

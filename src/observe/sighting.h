@@ -25,6 +25,7 @@ struct Sighting {
   bool refused = false;  // by the filter; then `number`, `args` and `error` tell
   std::string what;      // absolute path as the guest named it; address of a socket; the process of a signal
   std::string real;      // where a path that is there leads to, in the guest's view
+  std::string from{};    // that is renamed or linked to it, where that lies on another mount
   Family family = Family::kNone;
   bool datagram = false;  // sent to the address, without a connection
   Presence presence = Presence::kUnknown;

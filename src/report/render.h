@@ -29,6 +29,8 @@ std::string render(const Report& report, const RenderOptions& options);
 // One or two lines for stderr: what happened and what to change. Empty after a plain exit with 0.
 std::string render_summary(const Report& report, const RenderOptions& options);
 
+// By limits of single processes the kernel refuses a call without a word to anybody but the guest.
+bool is_unseen(const Report& report, Guarantee guarantee);
 // What C libraries and interpreters ask for at every start and do without.
 bool is_usual(const Denial& denial);
 // The denial to look at first, with the line that allows it, and how many more there are. Usual ones come last,

@@ -33,6 +33,7 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/nsswitch.conf",
     "/proc/uptime",
     "/proc/sys/kernel/pid_max",
+    "/proc/sys/kernel/cap_last_cap",
     "/sys/devices/system/cpu",
     "/etc/machine-id",
     "/etc/inputrc",
@@ -66,9 +67,10 @@ constexpr std::string_view kHowToAllow =
     "of\n"
     "the key in it: read = ... in [files]. cloche learn --merge FILE -- COMMAND puts such lines into a policy.\n";
 
-std::string times(std::uint64_t count) {
-  if (count == 0) return "not seen to be tried: its command or its errors name it";
-  return count == 1 ? "once" : fmt::format("{} times", count);
+std::string times(const Denial& denial) {
+  if (denial.count == 0 && denial.what == "limit") return "not seen to be reached";
+  if (denial.count == 0) return "not seen to be tried: its command or its errors name it";
+  return denial.count == 1 ? "once" : fmt::format("{} times", denial.count);
 }
 
 }  // namespace
@@ -80,10 +82,15 @@ std::string shown_detail(const Denial& denial) {
   return printable_word(denial.detail);
 }
 
+bool is_unseen(const Report& report, Guarantee guarantee) {
+  const auto line = std::ranges::find(report.receipt, guarantee, &ReceiptLine::guarantee);
+  return line != report.receipt.end() && line->mechanism.starts_with("RLIMIT_");
+}
+
 bool is_usual(const Denial& denial) {
   const bool asks = denial.what == "read" || denial.what == "exec";
   return denial.what == "more" || (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
-         (denial.what == "write" && denial.never == kNoOwners) ||
+         (denial.what == "write" && (denial.never == kNoOwners || denial.detail == "/run/mount")) ||
          (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
          (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py")) ||
          (denial.what == "read" &&
@@ -96,13 +103,10 @@ namespace {
 // one.
 bool is_of_name_service(const Denial& denial) { return denial.what == "socket" && denial.detail == "AF_UNIX"; }
 
-bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
+// Who moves a file copies it where it cannot be renamed, and succeeds.
+bool is_of_two_mounts(const Denial& denial) { return denial.never.starts_with(kApart); }
 
-// By limits of single processes the kernel refuses a call without a word to anybody but the guest.
-bool is_unseen(const Report& report, Guarantee guarantee) {
-  const auto line = std::ranges::find(report.receipt, guarantee, &ReceiptLine::guarantee);
-  return line != report.receipt.end() && line->mechanism.starts_with("RLIMIT_");
-}
+bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
 
 // What a guest may have failed of that is not in the list.
 std::string unseen_limits(const Report& report) {
@@ -141,8 +145,8 @@ std::string unseen_reasons(const Report& report) {
 
 // What nobody saw, but the guest named it and does not have it.
 std::string perhaps(const Denial& denial) {
-  std::string out =
-      fmt::format("perhaps {} {}, which its command or its errors name", printable(denial.what), shown_detail(denial));
+  const std::string_view where = denial.what == "limit" ? "" : ", which its command or its errors name";
+  std::string out = fmt::format("perhaps {} {}{}", printable(denial.what), shown_detail(denial), where);
   if (!denial.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(denial.allow));
   return out;
 }
@@ -155,21 +159,21 @@ std::string not_listed(std::uint64_t count) {
 }  // namespace
 
 std::string denial_summary(const Report& report) {
-  // Where a socket was refused, how its address would have been found is no news.
+  // Where a socket was refused, how its address would have been found is no news; nor where none was asked for and the
+  // guest did its work.
   const bool offline = std::ranges::any_of(report.denials, is_of_internet);
   const bool failed = exit_code(report.outcome) != 0;
   std::vector<const Denial*> news;
   std::vector<const Denial*> usual;
-  std::vector<const Denial*> named;
   std::uint64_t unlisted = 0;
   for (const Denial& denial : report.denials) {
     if (denial.what == "more") unlisted += denial.count;
-    const bool said = offline && denial.what == "read" && is_of_resolver(denial.detail);
-    const bool is_news = !is_usual(denial) && (failed || !is_of_name_service(denial));
+    const bool said = (offline || !failed) && denial.what == "read" && is_of_resolver(denial.detail);
+    const bool is_news = !is_usual(denial) && (failed || (!is_of_name_service(denial) && !is_of_two_mounts(denial)));
     if (denial.what == "more" || said) continue;
-    (denial.count == 0 ? named : is_news ? news : usual).push_back(&denial);
+    if (denial.count == 0 && news.empty()) return perhaps(denial);
+    if (denial.count != 0) (is_news ? news : usual).push_back(&denial);
   }
-  if (news.empty() && !named.empty()) return perhaps(*named.front());
   // A guest that failed may have done so for want of what others do without.
   const bool any_news = !news.empty();
   for (const bool reads : {false, true}) {
@@ -211,9 +215,8 @@ std::string render_denials(const Report& report, const RenderOptions& options) {
   for (const Denial& denial : report.denials) {
     out += fmt::format("\n{} {}", paint(fmt::format("{:<8}", printable(denial.what)), Hue::kRed, options.colour),
                        shown_detail(denial));
-    out += paint(
-        fmt::format("  {}{}\n", times(denial.count), denial.program.empty() ? "" : ", by " + shown_programs(denial)),
-        Hue::kDim, options.colour);
+    out += paint(fmt::format("  {}{}\n", times(denial), denial.program.empty() ? "" : ", by " + shown_programs(denial)),
+                 Hue::kDim, options.colour);
     if (!denial.allow.empty()) {
       out += fmt::format("         {} {}\n", paint("allow:", Hue::kGreen, options.colour),
                          shown_policy_line(denial.allow));

@@ -80,8 +80,8 @@ struct Usage {
 };
 
 struct Denial {
-  std::string what;    // "read", "write", "exec", "connect", "socket", "syscall", "signal", "limit"
-  std::string detail;  // path, address, call or key of the policy
+  std::string what;          // "read", "write", "exec", "connect", "socket", "syscall", "signal", "limit"
+  std::string detail;        // path, address, call or key of the policy
   std::uint64_t count = 0;   // 0: not seen to be tried, but named by a guest that failed
   std::string program = {};  // that asked, if it is known
   std::string allow = {};    // the line of a policy that would have let it through
@@ -91,6 +91,10 @@ struct Denial {
 
 // Why nothing allows a change of owners. Programs that copy files try it and do without.
 inline constexpr std::string_view kNoOwners = "owners cannot be changed: a cell knows one user and one group";
+
+// Why a name does not get from one grant to another. Programs that move files copy them then.
+inline constexpr std::string_view kApart =
+    "each grant is a mount of its own, and nothing is renamed or linked from one mount to another: copy it";
 
 // Files by which the C library finds addresses. They are of no use without a network.
 constexpr bool is_of_resolver(std::string_view path) {

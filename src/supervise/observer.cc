@@ -201,8 +201,8 @@ void Observer::note(const seccomp_notif& told, const filter::WatchedCall* call, 
     default:
       break;
   }
-  note_path(told, *call, call->path, call->place, call->use);
-  if (call->path2 != filter::kNoArgument) note_path(told, *call, call->path2, call->place2, Use::kMake);
+  const std::string from = note_path(told, *call, {call->path, call->place, call->use}, {});
+  if (call->path2 != filter::kNoArgument) note_path(told, *call, {call->path2, call->place2, Use::kMake}, from);
   if (call->use == Use::kExecute) program_.first = -1;  // from now on it is another one
 }
 
@@ -261,9 +261,9 @@ std::string Observer::key_of_refused(const Sighting& seen) const {
 
 std::string Observer::key_of(const Sighting& seen) const {
   if (seen.refused) return key_of_refused(seen);
-  return fmt::format("{}{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
+  return fmt::format("{}{}{}{}{}{}{}{}{}", static_cast<int>(seen.use), seen.changes ? 'w' : 'r', seen.makes ? 'm' : '-',
                      seen.anew ? 'n' : '-', seen.owner ? 'o' : '-', seen.datagram ? 'd' : '-',
-                     static_cast<int>(seen.family), seen.what);
+                     static_cast<int>(seen.family), seen.from.empty() ? "" : "|", seen.what);
 }
 
 bool Observer::is_of_a_grant(const std::string& path) const {

@@ -69,8 +69,16 @@ class Observer {
   int answer_to(const seccomp_notif& told) const;
   const filter::WatchedCall* call_of(const seccomp_notif& told) const;
   void note(const seccomp_notif& told, const filter::WatchedCall* call, int error);
-  void note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path, std::int8_t place,
-                 filter::Use use);
+  // Which argument of a call is a name, which one says where it starts, and what is done with it.
+  struct NameAt {
+    std::int8_t path;
+    std::int8_t place;
+    filter::Use use;
+  };
+  // The name, as far as it could be read. `from` is what gets this name.
+  std::string note_path(const seccomp_notif& told, const filter::WatchedCall& call, const NameAt& at,
+                        const std::string& from);
+  bool lie_apart(const std::string& from, const std::string& to) const;
   void note_open_file(const seccomp_notif& told, const filter::WatchedCall& call);
   void note_flags(std::uint64_t flags, observe::Sighting& seen) const;
   void note_descriptors(const seccomp_notif& told, const filter::WatchedCall& call);

@@ -3,6 +3,7 @@
 #include <linux/seccomp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -75,27 +76,45 @@ void Observer::note_flags(std::uint64_t flags, Sighting& seen) const {
   seen.anew = seen.makes && (flags & O_EXCL) != 0;
 }
 
-void Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& call, std::int8_t path,
-                         std::int8_t place, Use use) {
+// Grants are mounts, and neither a name nor a link gets from one to another (EXDEV). Asked while the guest waits: later
+// the one that is renamed is gone.
+bool Observer::lie_apart(const std::string& from, const std::string& to) const {
+  if (from.empty() || plan_.grants.empty() || !own_table_ || !root_.valid()) return false;
+  // What is granted lies on this machine, or no name would have been read; and the guest's own call looks there next.
+  constexpr auto kPatience = guest_view::Patience::kWaits;
+  const auto one = guest_view::look(root_, from, kPatience, guest_view::Links::kButTheLast);
+  const std::string folder = to.substr(0, std::max<std::size_t>(to.rfind('/'), 1));
+  const auto other = guest_view::look(root_, folder, kPatience, guest_view::Links::kAll);
+  if (one.presence != Presence::kThere || other.presence != Presence::kThere) return false;  // or links not at hand
+  const std::string name = to.substr(to.rfind('/'));
+  return observe::mount_of(plan_, one.real) != observe::mount_of(plan_, other.real + name);
+}
+
+std::string Observer::note_path(const seccomp_notif& told, const filter::WatchedCall& call, const NameAt& at,
+                                const std::string& from) {
   const auto pid = static_cast<pid_t>(told.pid);
-  if (!may_read(pid, told.data.args[path])) return;
-  const auto name = guest_view::read_name(pid, told.data.args[path]);
-  if (!name || name->empty()) return;  // of a descriptor, which was judged when it was opened
+  if (!may_read(pid, told.data.args[at.path])) return {};
+  const auto name = guest_view::read_name(pid, told.data.args[at.path]);
+  if (!name || name->empty()) return {};  // of a descriptor, which was judged when it was opened
   Sighting seen;
-  seen.use = use;
-  seen.anew = must_be_new(call, use);
+  seen.use = at.use;
+  seen.anew = must_be_new(call, at.use);
   seen.owner = gives_away(told, call, plan_);
   if (call.flags != filter::kNoArgument) note_flags(told.data.args[call.flags], seen);
   if (call.name == "creat") note_flags(O_CREAT | O_WRONLY | O_TRUNC, seen);
-  const int from = place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[place]);
+  const int place = at.place == filter::kNoArgument ? kHere : static_cast<int>(told.data.args[at.place]);
   if (name->starts_with('/')) {
     seen.what = observe::absolute("/", *name);
-  } else if (const auto start = guest_view::starting_point(pid, from)) {
+  } else if (const auto start = guest_view::starting_point(pid, place)) {
     seen.what = observe::absolute(*start, *name);
   } else {
-    return;
+    return {};
   }
-  if (!is_its_own(seen.what) && still_there(told)) add(std::move(seen), pid);
+  std::string what = seen.what;
+  if (is_its_own(what) || !still_there(told)) return {};
+  if (lie_apart(from, what)) seen.from = from;
+  add(std::move(seen), pid);
+  return what;
 }
 
 // Its name is the kernel's word, and it is there: what the mount makes of it is all that is left to know.

@@ -40,11 +40,18 @@ std::string limit_of(OutcomeKind kind) {
 }
 
 // Below kAll not everything that is looked at is seen. Where nothing that was explains why a guest failed, what it has
-// named is asked for instead.
-void append_named(Report& report, std::string_view errors, const Plan& plan, const observe::HostLook& look) {
-  if (plan.watch >= filter::Watch::kAll || !failed_by_itself(report)) return;
-  if (!std::ranges::all_of(report.denials, is_usual)) return;
-  for (Denial& denial : observe::explain(observe::named_paths(report.argv, errors), plan, look)) {
+// named is asked for instead; where it was stopped on its way somewhere, what it has named of the rest.
+void add_named(Report& report, std::string_view errors, const Plan& plan, const observe::HostLook& look) {
+  if (!failed_by_itself(report)) return;
+  observe::put_named_first(report.denials, errors, plan.cwd);
+  const std::vector<observe::Sighting> named = observe::named_paths(report.argv, errors);
+  if (!std::ranges::all_of(report.denials, is_usual)) {
+    std::vector<Denial> ways = observe::explain_ways(report.denials, named, plan, look);
+    report.denials.insert(report.denials.begin(), std::move_iterator(ways.begin()), std::move_iterator(ways.end()));
+    return;
+  }
+  if (plan.watch >= filter::Watch::kAll) return;
+  for (Denial& denial : observe::explain(named, plan, look)) {
     const bool told = std::ranges::any_of(
         report.denials, [&](const Denial& d) { return d.what == denial.what && d.detail == denial.detail; });
     if (!told && denial.what != "more") report.denials.push_back(std::move(denial));
@@ -59,6 +66,19 @@ void Run::deny_by_limit(const std::string& key, const std::string& what, std::ui
   std::string never = allow.empty() ? "raise it in " + key : "";
   report_.denials.push_back(
       {"limit", fmt::format("{}: {}", key, what), count, std::move(program), std::move(allow), std::move(never)});
+}
+
+// Where no cgroup holds them, the kernel tells nobody but the guest, and what it says of that is all there is.
+void Run::add_unseen_limits() {
+  if (!failed_by_itself(report_)) return;
+  std::vector<Denial> found;
+  for (const std::string& key : observe::named_limits(err_ring_.tail())) {
+    if (!is_unseen(report_, key == "limits.pids" ? Guarantee::kPids : Guarantee::kMemory)) continue;
+    found.push_back({"limit", key + ": its errors sound like it", 0, "", observe::raised_limit(plan_, key)});
+  }
+  // What was seen to be denied goes before.
+  const bool known = std::ranges::any_of(report_.denials, [](const Denial& d) { return !is_usual(d); });
+  report_.denials.insert(known ? report_.denials.end() : report_.denials.begin(), found.begin(), found.end());
 }
 
 void Run::explain_denials() {
@@ -89,7 +109,7 @@ void Run::explain_denials() {
           return *secrets;
         });
     append(observe::explain(observer_->sightings(), plan_, look));
-    append_named(report_, err_ring_.tail(), plan_, look);
+    add_named(report_, err_ring_.tail(), plan_, look);
     if (observer_->opens_refused() != 0) {
       deny_by_limit("limits.files", "open refused", observer_->opens_refused(), observer_->openers());
     } else {
@@ -103,6 +123,7 @@ void Run::explain_denials() {
     }
     if (wiring_.on_seen) wiring_.on_seen(observer_->sightings(), observer_->most_open());
   }
+  add_unseen_limits();
   if (report_.network) append(observe::explain_network(*report_.network, observer_ ? observer_->ran() : ""));
 }
 

@@ -125,6 +125,13 @@ class Learn(LearnCase):
         self.assertIn(f'write = [\n  "{self.project}",{WHOLE}\n]', text)
         self.assertIn(f'cwd = "{self.project}"', text)
 
+    def test_X5_what_is_renamed_from_one_directory_to_another_takes_what_holds_both(self):
+        command = ("python3", "-c", "import os; os.rename('data/one', 'out/one')")
+        policy, text, _ = self.learnt("--", *command)
+        self.assertIn(f'"{self.project}",{WHOLE}', text)
+        ran = self.run_with(policy, *command)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
     def test_X5_what_is_not_changed_in_the_end_takes_no_workspace(self):
         # A lock that comes and goes, as git has it.
         _, text, _ = self.learnt("--", "sh", "-c", "cat data/one; if echo x > lock; then rm lock; fi; true")

@@ -1,0 +1,68 @@
+// From one mount to another, through directories that the cell does not have, and to sockets.
+#include <gtest/gtest.h>
+
+#include "observe/explain.h"
+#include "observe/test_support.h"
+
+namespace cloche::observe {
+namespace {
+
+TEST(ExplainWays, X4_FromOneGrantToAnother) {
+  Plan plan = sample();
+  plan.reach.push_back({"/home/me/in", landlock::kReadWrite});
+  plan.reach.push_back({"/srv/x/a", landlock::kReadWrite});
+  plan.reach.push_back({"/srv/x/b", landlock::kReadWrite});
+  plan.grants = {"/home/me/in", "/home/me/out", "/srv/x/a", "/srv/x/b"};
+  Host host;
+  for (const char* folder : {"/srv/x", "/srv/x/a", "/srv/x/b", "/home/me", "/home/me/in", "/home/me/out"}) {
+    host.has(folder, {}, true, true);
+  }
+  const auto told = [&](const std::string& from, const std::string& to) {
+    Sighting s = path(Use::kMake, to);
+    s.from = from;
+    EXPECT_FALSE(is_granted(s, plan));
+    const auto denials = explained(s, host, plan);
+    return denials.size() == 1 && denials[0].allow.empty() ? denials[0].never : "";
+  };
+  EXPECT_EQ(mount_of(plan, "/srv/x/a/f"), "/srv/x/a");
+  EXPECT_EQ(mount_of(plan, "/srv/x/ab"), "");
+  EXPECT_EQ(told("/srv/x/a/f", "/srv/x/b/f"),
+            std::string(kApart) + ", or name both by one line in place of two: files.write = [\"/srv/x\"]");
+  EXPECT_EQ(told("/srv/x/a/f", "/work/f"), kApart) << "no grant makes one mount of them";
+  EXPECT_EQ(told("/home/me/in/f", "/home/me/out/f"), kApart) << "no line grants a whole home directory";
+  EXPECT_EQ(told("/srv/x/a/f", "/home/me/out/f"), kApart) << "nor all";
+  plan.workspaces.push_back({"/srv/x/b", "b", false, {}});
+  EXPECT_EQ(told("/srv/x/a/f", "/srv/x/b/f"), kApart) << "a grant is no workspace";
+  plan.workspaces.push_back({"/srv/x/a", "a", false, {}});
+  EXPECT_EQ(told("/srv/x/a/f", "/srv/x/b/f"),
+            std::string(kApart) + ", or name both by one line in place of two: workspace.path = [\"/srv/x\"]");
+}
+
+TEST(ExplainWays, X4_DirectoriesThatTheHostHas) {
+  Host host;
+  host.has("/srv", {}, true, true)
+      .has("/srv/x", {}, true, true)
+      .has("/srv/y", {}, false, true)
+      .has("/", {}, true, true);
+  const auto told = [&](const std::string& name) {
+    Sighting s = path(Use::kMake, name);
+    s.anew = true;
+    s.adrift = name != "/srv";
+    const auto denials = explained(s, host);
+    return denials.size() == 1 ? denials[0].allow + denials[0].never : "";
+  };
+  const std::string below = "the host has this directory, and the cell does not: grant what is needed below it";
+  EXPECT_EQ(told("/srv/x"), "files.write = [\"/srv/x\"]") << "and not that of /srv";
+  EXPECT_EQ(told("/srv/y"), below) << "whoever may not write to it may write below it";
+  EXPECT_EQ(told("/srv"), below);
+  EXPECT_EQ(told("/srv/x/new"), "files.write = [\"/srv/x\"]");
+}
+
+TEST(ExplainWays, X4_ASocketIsNotReadBecauseItIsNamed) {
+  Sighting s = path(Use::kOpen, "/run/x.sock");
+  s.count = 0;
+  EXPECT_TRUE(explained(s, Host().has("/run/x.sock", {}, true, false, true)).empty());
+}
+
+}  // namespace
+}  // namespace cloche::observe

@@ -1,0 +1,226 @@
+"""Which of many denials a guest failed of, and whether the line that is given for it helps."""
+import os
+import re
+import socket
+import subprocess
+
+from cell import CGROUPS, CLOCHE, LIMITS, output_of
+from denials_case import DenialCase
+
+SUMMARY = re.compile(r"^cloche: denied: (.*?)(?: \(cloche why|$)", re.MULTILINE)
+
+
+def line_of(denial):
+    """The line of a policy that a denial names, also where it takes the place of others."""
+    found = re.search(r"((?:files|workspace)\.\w+ = \[.*\])$", denial["allow"] or denial["never"])
+    return found.group(1) if found else ""
+
+
+class TheCulprit(DenialCase):
+    def ended(self, *words, options=()):
+        """How it ended, the first denial, and the line after the run."""
+        done, report = self.run_report(*options, "--", *words)
+        said = SUMMARY.search(done.stderr.decode())
+        return done.returncode, (report["denials"] or [None])[0], said.group(1) if said else ""
+
+    def helps(self, line, *words):
+        done = self.cloche("run", "--policy", self.policy(line), "--", *words)
+        self.assertEqual(done.returncode, 0, (line, done.stderr))
+
+    def test_X4_whoever_makes_directory_after_directory(self):
+        new = os.path.join(self.place, "n/e/w")
+        commands = [["mkdir", "-p", new], ["install", "-D", "/usr/bin/true", new],
+                    ["/usr/bin/python3", "-c", f"import os; os.makedirs({new!r})"]]
+        for command in commands:
+            with self.subTest(command=command[0]):
+                code, first, said = self.ended(*command)
+                self.assertNotEqual(code, 0)
+                self.assertEqual((first["what"], first["detail"], first["allow"]),
+                                 ("write", new, f'files.write = ["{self.place}"]'))
+                self.assertTrue(said.startswith(f"perhaps write {new}"), said)
+                self.helps(first["allow"], *command)
+                self.assertTrue(os.path.exists(new))
+                subprocess.run(["rm", "-r", os.path.join(self.place, "n")], check=True)
+
+    def test_X4_a_directory_beside_what_is_granted(self):
+        for name in ("granted", "there"):
+            os.mkdir(os.path.join(self.place, name))
+        command = ["mkdir", "-p", os.path.join(self.place, "there/new")]
+        _, first, said = self.ended(*command, options=["--read", os.path.join(self.place, "granted")])
+        self.assertEqual(first["allow"], f'files.write = ["{self.place}/there"]')
+        self.assertIn(first["allow"], said)
+        self.helps(first["allow"], *command)
+
+    def test_X4_what_it_did_without_is_not_named(self):
+        out = os.path.join(self.place, "out")
+        body = f"""
+import os
+for name in ({self.data!r}, "/etc/shadow"):
+    try:
+        open(name)
+    except OSError:
+        pass
+open({out!r}, "w")
+"""
+        _, first, said = self.ended("/usr/bin/python3", "-c", body)
+        self.assertEqual((first["what"], first["detail"]), ("write", out))
+        self.assertTrue(said.startswith(f"write {out}; allowed by files.write"), said)
+
+    def test_X4_the_source_that_is_missing_and_not_the_target(self):
+        _, first, said = self.ended("mv", self.data, os.path.join(self.place, "other"))
+        self.assertEqual((first["what"], first["detail"]), ("write", self.data))
+        self.assertTrue(said.startswith(f"write {self.data}; allowed by"), said)
+        self.helps(first["allow"], "mv", self.data, os.path.join(self.place, "other"))
+
+    def test_X4_what_is_removed_with_all_that_is_in_it(self):
+        """On tier process it can be seen, and is read first."""
+        tree = os.path.join(self.place, "tree")
+        os.makedirs(os.path.join(tree, "sub"))
+        options = ["--preset", "adapter", "--tier", "process"]
+        code, first, said = self.ended("rm", "-r", tree, options=options)
+        self.assertNotEqual(code, 0)
+        self.assertEqual((first["what"], first["detail"]), ("write", tree))
+        self.assertTrue(said.startswith(f"write {tree}"), said)
+        line = line_of(first)
+        self.assertEqual(line, f'files.write = ["{self.place}"]')
+        # Root's guest has another user there, and is told which cell maps it.
+        tier = "process" if first["allow"] else "namespace"
+        done = self.cloche("run", "--policy", self.policy("version = 1", 'extends = "adapter"', f'tier = "{tier}"', line),
+                           "--", "rm", "-r", tree)
+        self.assertEqual((done.returncode, os.path.exists(tree)), (0, False), done.stderr)
+
+
+class FromOneGrantToAnother(DenialCase):
+    def setUp(self):
+        super().setUp()
+        self.one, self.other = (os.path.join(self.place, name) for name in ("one", "other"))
+        for folder in (self.one, self.other):
+            os.mkdir(folder)
+        self.source = self.file("one/f", "x\n")
+        self.target = os.path.join(self.other, "f")
+
+    def one_does(self, body, key):
+        """What fails with two, and the line that is given for it."""
+        _, report = self.python("--policy", self.policy(f'{key} = ["{self.one}", "{self.other}"]'), body=body)
+        self.assertEqual(output_of(report), "18\n")  # EXDEV
+        line = line_of(self.denial(report, "write", self.target))
+        self.assertEqual(line, f'{key} = ["{self.place}"]')
+        _, report = self.python("--policy", self.policy(line), body=body)
+        self.assertEqual(output_of(report), "ok\n")
+
+    def test_X4_renames_and_links(self):
+        for call in ("os.rename", "os.link"):
+            with self.subTest(call=call):
+                body = f"attempt(lambda: {call}({self.source!r}, {self.target!r}))"
+                self.one_does(body, "files.write")
+                self.assertTrue(os.path.exists(self.target))
+                os.unlink(self.target)
+                self.file("one/f", "x\n")
+                self.one_does(body, "workspace.path")
+
+    def test_X4_to_a_place_of_the_cells_own(self):
+        done, report = self.run_report("--policy", self.policy(f'files.write = ["{self.one}"]'), "--", "ln", self.source, "/work/f")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("copy it", self.denial(report, "write", "/work/f")["never"])
+
+    def test_X4_who_copies_instead_was_denied_nothing_that_matters(self):
+        two = self.policy(f'files.write = ["{self.one}", "{self.other}"]')
+        done, report = self.run_report("--policy", two, "--", "mv", self.source, self.target)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.denial(report, "write", self.target)
+        self.assertNotIn(b"denied", done.stderr)
+
+    def test_X4_within_one_grant_nothing_is_told(self):
+        self.file("one/g", "")
+        _, report = self.python("--policy", self.policy(f'files.write = ["{self.one}"]'),
+                                body=f"attempt(lambda: os.rename({self.source!r}, {self.one!r} + '/h'))\n"
+                                     f"os.symlink({self.one!r}, '/work/way')\n"
+                                     f"attempt(lambda: os.rename('/work/way/h', {self.one!r} + '/i'))\n"
+                                     "open('/work/a', 'w')\nattempt(lambda: os.rename('/work/a', '/work/b'))")
+        self.assertEqual(output_of(report), "ok\nok\nok\n")
+        self.assertEqual(self.told(report, "write"), [])
+
+
+class KindsOfSockets(DenialCase):
+    def test_X4_no_line_grants_one_that_takes_datagrams(self):
+        for kind, line in ((socket.SOCK_DGRAM, False), (socket.SOCK_STREAM, True)):
+            with self.subTest(kind=kind), socket.socket(socket.AF_UNIX, kind) as server:
+                path = os.path.join(self.place, f"{int(kind)}.sock")
+                server.bind(path)
+                os.chmod(path, 0o777)
+                if line:
+                    server.listen()
+                body = f"s = socket.socket(socket.AF_UNIX, socket.{kind.name})\nattempt(lambda: s.connect({path!r}))"
+                _, report = self.python(body=body)
+                denial = self.denial(report, "connect", path)
+                self.assertEqual(bool(denial["allow"]), line, denial)
+                policy = self.policy(denial["allow"] or f'sockets.allow = ["{path}"]')
+                done = self.cloche("run", "--policy", policy, "--", "/usr/bin/python3", "-c",
+                                   f"import socket\nsocket.socket(socket.AF_UNIX, socket.{kind.name}).connect({path!r})")
+                self.assertEqual(done.returncode, 0 if line else 126, done.stderr)
+                self.assertEqual("datagrams" in denial["never"], not line)
+
+
+class Limits(DenialCase):
+    """By cgroups they are seen to be reached; without, the guest's own words are all there is."""
+
+    FORKS = """
+import os, time
+children = []
+try:
+    for _ in range(80):
+        child = os.fork()
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+        children.append(child)
+finally:
+    for child in children:
+        os.kill(child, 9)
+"""
+
+    def test_X4_memory_and_processes_of_a_guest_that_failed(self):
+        bodies = {'limits.memory = "1G"': "print(len(b'x' * (600 << 20)))", "limits.pids = 128": self.FORKS}
+        for line, body in bodies.items():
+            with self.subTest(line=line):
+                command = ["--", "/usr/bin/python3", "-c", body]
+                done, report = self.run_report(*command)
+                self.assertNotEqual(done.returncode, 0)
+                first = report["denials"][0]
+                self.assertEqual((first["what"], first["allow"], first["count"] != 0), ("limit", line, CGROUPS), report["denials"])
+                self.assertIn(line, done.stderr.decode())
+                done = self.cloche("run", "--policy", self.policy(line), *command)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Interrupted(DenialCase):
+    """A timer's signals while a guest opens files; what docs/denials.md says of EINTR."""
+
+    STORM = """
+import ctypes, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+signal.signal(signal.SIGALRM, lambda *a: None)
+signal.siginterrupt(signal.SIGALRM, sys.argv[1] == "interrupts")
+signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+answers = {}
+for _ in range(3000):
+    fd = libc.open(b"/etc/passwd", 0)
+    answer = 0 if fd >= 0 else ctypes.get_errno()
+    answers[answer] = answers.get(answer, 0) + 1
+    if fd >= 0:
+        libc.close(fd)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(sorted(answers))
+"""
+
+    def answers(self, level, how):
+        done = subprocess.run([CLOCHE, "run", *LIMITS, "--observe", level, "--", "/usr/bin/python3", "-c", self.STORM, how],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_X4_only_by_a_handler_that_restarts_nothing(self):
+        self.assertEqual(self.answers("files", "restarts"), "[0]")
+        self.assertEqual(self.answers("off", "interrupts"), "[0]")
+        # The kernel ends a wait that nobody has read of yet; nothing else is ever answered.
+        self.assertIn(self.answers("files", "interrupts"), ("[0]", "[0, 4]"))
