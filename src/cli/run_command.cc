@@ -75,6 +75,7 @@ class OwnProcess : public RunPlace {
     CLOCHE_TRY_ASSIGN(cancel_, cancel_signals());
     head_ = begin_early(keeper_);
     head_.hands_out = !args.gets.empty();
+    head_.janitor = &janitor_;
     // From here on the first process is on its way, and what takes time is done beside it.
     return cancel_.get();
   }
@@ -88,6 +89,7 @@ class OwnProcess : public RunPlace {
   KeeperUse keeper_;
   Fd cancel_;
   HeadStart head_;
+  std::unique_ptr<Janitor> janitor_;  // ends beside the last words of the command
 };
 
 Result<Report> run_wired(const Policy& policy, const Request& request, const Voice& voice, const Parsed& parsed,

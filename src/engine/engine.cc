@@ -253,6 +253,7 @@ Report run(const Policy& policy, const Request& request, const HostFacts& host, 
   auto tried = try_on(host);
   HostFacts wiser = host;
   if (tried && learn_from(wiser, policy, named.home, tried->overlay_error)) tried = try_on(wiser);
+  if (head.janitor != nullptr) *head.janitor = Supervisor::dismiss(std::move(*supervisor));
   return tried ? std::move(tried->report) : refusal(named, policy, tried.error());
 }
 

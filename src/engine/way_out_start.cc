@@ -15,6 +15,7 @@
 #include "supervise/gateway_check.h"
 #include "supervise/way_out_sockets.h"
 #include "sys/file.h"
+#include "sys/local_socket.h"
 
 namespace cloche {
 namespace {
@@ -123,7 +124,7 @@ Result<std::vector<Fd>> open_sockets(const PlannedGateway& gateway) {
                                    !place ? place.error().message : "it is no socket",
                                    "name a socket that exists when the run starts, by its real path"});
     }
-    if (takes_datagrams(place->get())) {
+    if (sys::takes_datagrams(place->get())) {
       return fail(ErrorCode::kRefused, "socket " + socket.path, "it takes datagrams, and only streams can be granted",
                   "name a socket that was made with SOCK_STREAM or SOCK_SEQPACKET");
     }

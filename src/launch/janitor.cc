@@ -106,11 +106,15 @@ bool Janitor::hand_over(const std::vector<std::string>& paths) {
   return true;
 }
 
+void Janitor::dismiss() {
+  process_.control.reset();
+  if (process_.memory) process_.memory->theirs.reset();
+}
+
 // Never killed: it may still have something to remove. With its socket closed it ends by itself.
 Janitor::~Janitor() {
   if (!process_.pidfd.valid()) return;
-  process_.control.reset();
-  if (process_.memory) process_.memory->theirs.reset();
+  dismiss();
   // Somebody else's run may go on for hours, and the janitor with it.
   const bool lent = std::ranges::any_of(known_, [](const auto& entry) { return entry.second == Kind::kInUse; });
   pollfd ended{process_.pidfd.get(), POLLIN, 0};

@@ -39,6 +39,8 @@ class Janitor {
 
   // Starts it if it does not run (any more). Called early, so that its exec is over when the cell's own begins.
   Status start();
+  // Nothing more will be asked of it: it removes what is left, if anything is, and ends. The destructor waits for that.
+  void dismiss();
 
  private:
   bool is_dead() const;

@@ -32,6 +32,14 @@ Result<std::unique_ptr<Supervisor>> Supervisor::make(HostFacts host, Starter sta
 // Runs own watches of the poller and directories of the janitor.
 Supervisor::~Supervisor() { runs_.clear(); }
 
+std::unique_ptr<Janitor> Supervisor::dismiss(std::unique_ptr<Supervisor> supervisor) {
+  supervisor->runs_.clear();
+  std::unique_ptr<Janitor> out = std::move(supervisor->janitor_);
+  supervisor.reset();
+  out->dismiss();
+  return out;
+}
+
 Run* Supervisor::add(std::shared_ptr<const Plan> plan, RunWiring wiring, std::string id,
                      std::function<void(Report)> done) {
   const auto asked = wiring.asked.value_or(Clock::now());

@@ -2,13 +2,13 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "sys/local_socket.h"
 
 namespace cloche {
 namespace {
@@ -51,13 +51,6 @@ bool is_as_said(ListenerKind kind, std::uint64_t which, int socket) {
   return false;
 }
 
-sockaddr_un address_of(int place) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", place);
-  return address;
-}
-
 }  // namespace
 
 Status check_listener(ListenerKind kind, std::uint64_t which, int socket) {
@@ -66,7 +59,7 @@ Status check_listener(ListenerKind kind, std::uint64_t which, int socket) {
 }
 
 Result<Fd> dial_socket(int place) {
-  const sockaddr_un address = address_of(place);
+  const sockaddr_un address = sys::address_of(place);
   int error = EPROTOTYPE;
   for (const int type : {SOCK_STREAM, SOCK_SEQPACKET}) {
     if (error != EPROTOTYPE) break;
@@ -76,14 +69,6 @@ Result<Fd> dial_socket(int place) {
     error = errno;
   }
   return fail_errno(error, "connect", "the socket could not be reached");
-}
-
-bool takes_datagrams(int place) {
-  const sockaddr_un address = address_of(place);
-  const Fd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return false;
-  // It does, too, if it hears one sender alone.
-  return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EPERM;
 }
 
 }  // namespace cloche

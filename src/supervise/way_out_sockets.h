@@ -15,7 +15,5 @@ Status check_listener(egress::ListenerKind kind, std::uint64_t which, int socket
 // A connection to the unix socket behind an O_PATH descriptor: a stream or, if that is what listens there, sequenced
 // packets. Never waits.
 Result<Fd> dial_socket(int place);
-// Whether datagrams are sent to it, each by itself. Nobody hears of the question.
-bool takes_datagrams(int place);
 
 }  // namespace cloche
