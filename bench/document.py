@@ -68,6 +68,7 @@ def workspace(results):
     parts = results["workspace"]
     tables = [("files in the tree", parts["opening"])]
     tables += [(f"reading {name}", rows) for name, rows in parts["reading"].items()]
+    tables += list(parts.get("programs", {}).items())
     tables += [("diff of changed files", parts["diff"])]
     return "\n\n".join(
         table([head, "median ms", "p25", "p95", f"of {next(iter(rows))}"], [[name, *timed(r)] for name, r in rows.items()])

@@ -1,10 +1,11 @@
-"""Workspaces: opening one against the size of its tree, reading through it against plain reading, and what a diff costs
-against the number of changes."""
+"""Workspaces: opening one against the size of its tree, reading through it against plain reading, by a program of its own and
+by everyday ones, and what a diff costs against the number of changes."""
 import json
 import os
 import shutil
 import subprocess
 
+import programs
 from figures import build_c, spawn
 from growth import measure, tabulate
 
@@ -83,13 +84,13 @@ def run_in(cloche, tree, *words, options=()):
     return [cloche, "run", "--keeper", "never", "--quiet", *plain_limits(), "--workspace", tree, *options, "--", *words]
 
 
-def opening(programs, cloche, trees, rounds):
-    ways = {f"{count:,}": lambda tree=tree: spawn(programs, run_in(cloche, tree, "/bin/true"))["ms"][0]
+def opening(built, cloche, trees, rounds):
+    ways = {f"{count:,}": lambda tree=tree: spawn(built, run_in(cloche, tree, "/bin/true"))["ms"][0]
             for count, tree in trees.items()}
     return tabulate("opening a workspace: whole command, cold, by files in the tree (ms)", "files", measure(ways, rounds))
 
 
-def reading(programs, cloche, folder, rounds):
+def reading(cloche, folder, rounds):
     reader = build_c(folder, "reader", READER)
     many, large = os.path.join(folder, "many"), os.path.join(folder, "large")
     os.mkdir(many)
@@ -112,20 +113,22 @@ def reading(programs, cloche, folder, rounds):
         return timed([*command, "once"])
 
     os.sync()  # what is not written yet stays in memory
+    cell = [cloche, "run", "--keeper", "never", "--quiet", *plain_limits(), "--memory", "1G"]
     result = {}
     for name, tree, take in ((f"{SMALL_FILES:,} files of 16 KiB from the disk", many, from_disk),
                              (f"{SMALL_FILES:,} files of 16 KiB", many, timed), ("one of 256 MiB", large, timed)):
-        cell = [cloche, "run", "--keeper", "never", "--quiet", *plain_limits(), "--memory", "1G", "--exec", reader]
+        own = [*cell, "--exec", reader]
         alone = ["unshare", "-m" if os.geteuid() == 0 else "-Urm", "sh", "-c", OVERLAY, "sh", reader, point, tree]
         ways = {"on the host": lambda: take([reader, tree]),
                 "overlayfs alone": lambda: take(alone),
-                "granted": lambda: take([*cell, "--read", tree, "--", reader, tree]),
-                "workspace": lambda: take([*cell, "--workspace", tree, "--", reader, tree])}
+                "granted": lambda: take([*own, "--read", tree, "--", reader, tree]),
+                "workspace": lambda: take([*own, "--workspace", tree, "--", reader, tree])}
         result[name] = tabulate(f"reading {name}, in the program itself (ms)", "way", measure(ways, rounds))
-    return result
+    result.update(programs.afresh(cell, reader, many, folder, rounds))
+    return result, programs.everyday(cell, folder, rounds)
 
 
-def diffing(programs, cloche, trees, rounds):
+def diffing(built, cloche, trees, rounds):
     ways = {}
     runs = []
 
@@ -144,24 +147,24 @@ def diffing(programs, cloche, trees, rounds):
             if count > size:
                 continue
             run = change(tree, count)
-            ways[f"{count} of {size:,}"] = lambda run=run: spawn(programs, [cloche, "diff", run])["ms"][0]
+            ways[f"{count} of {size:,}"] = lambda run=run: spawn(built, [cloche, "diff", run])["ms"][0]
     big = trees[max(trees)]
     for count in CHANGES[2:]:
         run = change(big, count)
-        ways[f"{count} of {max(trees):,}"] = lambda run=run: spawn(programs, [cloche, "diff", run])["ms"][0]
+        ways[f"{count} of {max(trees):,}"] = lambda run=run: spawn(built, [cloche, "diff", run])["ms"][0]
     return tabulate("cloche diff, whole command, by changed files of a tree (ms)", "changed", measure(ways, rounds))
 
 
-def run(programs, folder, rounds):
+def run(built, folder, rounds):
     os.chmod(folder, 0o755)
-    cloche = os.path.join(programs, "cloche")
+    cloche = os.path.join(built, "cloche")
     trees = {}
     try:
         for count in TREES:
             trees[count] = make_tree(os.path.join(folder, f"tree-{count}"), count)
-        return {"opening": opening(programs, cloche, trees, rounds),
-                "reading": reading(programs, cloche, folder, rounds),
-                "diff": diffing(programs, cloche, trees, rounds)}
+        opened = opening(built, cloche, trees, rounds)
+        read, everyday = reading(cloche, folder, rounds)
+        return {"opening": opened, "reading": read, "programs": everyday, "diff": diffing(built, cloche, trees, rounds)}
     finally:
         for tree in trees.values():
             shutil.rmtree(tree, ignore_errors=True)
