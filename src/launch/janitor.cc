@@ -37,6 +37,7 @@ Status Janitor::start() {
     spec.init_path = init_path_;
     CLOCHE_TRY_ASSIGN(process_, spawn(spec));
   }
+  ++births_;
   // Somebody killed the one before: what that knew, this one learns.
   for (const auto& [path, kind] : known_) CLOCHE_TRY(tell(record(kind, path)));
   return {};

@@ -39,6 +39,11 @@ class Janitor {
 
   // Starts it if it does not run (any more). Called early, so that its exec is over when the cell's own begins.
   Status start();
+  // How often it was started. Whoever watches for its end, by this descriptor, looks at another one when the count changes.
+  unsigned births() const { return births_; }
+  int pidfd() const { return process_.pidfd.get(); }
+  // Somebody killed it: another one learns what it knew, if it knew anything.
+  Status revive() { return known_.empty() ? Status{} : start(); }
   // Nothing more will be asked of it: it removes what is left, if anything is, and ends. The destructor waits for that.
   void dismiss();
 
@@ -51,6 +56,7 @@ class Janitor {
   Home home_;
   std::map<std::string, Kind> known_;  // what it is to know
   std::size_t handed_ = 0;
+  unsigned births_ = 0;
   Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that
 };
 

@@ -1,5 +1,7 @@
 #include "supervise/supervisor.h"
 
+#include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 
@@ -34,6 +36,7 @@ Supervisor::~Supervisor() { runs_.clear(); }
 
 std::unique_ptr<Janitor> Supervisor::dismiss(std::unique_ptr<Supervisor> supervisor) {
   supervisor->runs_.clear();
+  supervisor->janitor_watch_.reset();
   std::unique_ptr<Janitor> out = std::move(supervisor->janitor_);
   supervisor.reset();
   out->dismiss();
@@ -75,12 +78,33 @@ void Supervisor::release() {
   done_.clear();
 }
 
+// Without it a kill -9 of the engine would leave the directories of the runs that go on.
+void Supervisor::watch_janitor() {
+  if (janitor_->births() == watched_birth_) return;
+  watched_birth_ = janitor_->births();
+  janitor_watch_.reset();
+  janitor_end_ = Fd(::fcntl(janitor_->pidfd(), F_DUPFD_CLOEXEC, 0));
+  auto watch = poller_->watch(janitor_end_.get(), EPOLLIN, [this](std::uint32_t) {
+    janitor_watch_.reset();
+    revive_at_ = Clock::now();
+  });
+  if (watch) janitor_watch_ = std::move(*watch);
+}
+
+void Supervisor::revive_janitor(Clock::time_point now) {
+  if (now < revive_at_) return;
+  constexpr Millis kPause{100};  // for one that nobody can start, or that is killed again and again
+  revive_at_ = janitor_->revive() ? Clock::time_point::max() : now + kPause;
+}
+
 Status Supervisor::step(Clock::time_point until) {
   release();
-  auto deadline = until;
+  watch_janitor();
+  auto deadline = std::min(until, revive_at_);
   for (const auto& [id, run] : runs_) deadline = std::min(deadline, run->next_deadline());
   CLOCHE_TRY(poller_->wait(deadline));
   const auto now = Clock::now();
+  revive_janitor(now);
   for (const auto& [id, run] : runs_) {
     if (run->next_deadline() <= now) run->on_time(now);
   }

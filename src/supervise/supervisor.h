@@ -49,11 +49,17 @@ class Supervisor {
 
  private:
   Supervisor() = default;
+  void watch_janitor();
+  void revive_janitor(Clock::time_point now);
 
   HostFacts host_;
   Starter starter_;
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<Janitor> janitor_;
+  Fd janitor_end_;  // a copy of its own: the watch must be gone before the number is used again
+  Poller::Watch janitor_watch_;
+  unsigned watched_birth_ = 0;
+  Clock::time_point revive_at_ = Clock::time_point::max();
   Spawned early_;
   std::map<std::string, std::unique_ptr<Run>> runs_;
   std::vector<std::string> done_;

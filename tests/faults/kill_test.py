@@ -103,7 +103,18 @@ def child_called(pid, name):
             children = [int(word) for word in file.read().split()]
     except OSError:
         return None
-    return next((child for child in children if describe(child).split(" ")[0] == name), None)
+    return next((child for child in children if describe(child).split(" ")[0] == name and not is_janitor(child)), None)
+
+
+def is_janitor(pid):
+    """It is cloche-init, too, and called so until it has given itself a name. Killed with its engine it leaves directories
+    for `gc`, which is another test's matter (cancel_test.py). Without any words: not known yet."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read()
+    except OSError:
+        return False
+    return not words or words.startswith(b"cloche-janitor")
 
 
 class Killer:

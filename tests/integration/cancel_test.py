@@ -9,6 +9,19 @@ import time
 from cell import CGROUPS, CellCase, STUBBORN, TIMEOUT, mark, output_of, own_cgroups, processes_with
 
 
+def janitor_of(engine):
+    """The child of an engine that is neither init nor gateway: it has a name of its own, or is in the engine's memory."""
+
+    def words(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+        return b""
+
+    with open(f"/proc/{engine}/task/{engine}/children", encoding="ascii") as file:
+        children = [int(pid) for pid in file.read().split()]
+    return next((pid for pid in children if words(pid).startswith(b"cloche-janitor") or words(pid) == words(engine) != b""), None)
+
+
 class Cancel(CellCase):
     def begin(self, *options):
         word = mark()
@@ -85,6 +98,29 @@ class Cancel(CellCase):
                     done = self.cloche("gc", env=env)
                     self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual([place for place in places if os.path.exists(place)], [])
+
+    def test_K7_a_janitor_that_was_killed_is_replaced(self):
+        for tier in ("namespace", "process"):
+            with self.subTest(tier=tier):
+                process, word = self.begin(*(["--preset", "dev", "--tier", "process"] if tier == "process" else []))
+                guest = processes_with(word)[-1]
+                places = own_cgroups(guest)
+                if tier == "process":
+                    places.append(os.path.dirname(os.readlink(f"/proc/{guest}/cwd")))
+                if not places:
+                    continue  # a run without directories has no janitor
+                killed = janitor_of(process.pid)
+                os.kill(killed, signal.SIGKILL)
+                deadline = time.monotonic() + TIMEOUT
+                while janitor_of(process.pid) in (None, killed) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                process.kill()
+                process.wait(TIMEOUT)
+                left = None
+                while left != ([], []) and time.monotonic() < deadline:
+                    left = (processes_with(word), [place for place in places if os.path.exists(place)])
+                    time.sleep(0.02)
+                self.assertEqual(left, ([], []))
 
     def listed(self, env):
         deadline = time.monotonic() + TIMEOUT
