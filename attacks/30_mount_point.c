@@ -2,7 +2,8 @@
 // a symlink "evil" in the writable grant, and a later grant is to be mounted on evil/sub.
 //
 // attack: E mount-point-link | options: --write @WRITE@ --read @DIR@/evil-target --read @WRITE@/evil/sub | held:
-//     2,126 | no-process: nothing is mounted on tier 0 | left a link where the next run is to mount something
+//     2,126 | refusal: the path leads through a symbolic link | no-process: nothing is mounted on tier 0 |
+//     left a link where the next run is to mount something
 #include "mounts.h"
 
 int main(int argc, char** argv) {

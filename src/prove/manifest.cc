@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/units.h"
+#include "prove/verdict.h"
 #include "prove/words.h"
 
 namespace cloche::prove {
@@ -69,7 +70,8 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
   std::string_view value = part;
   const std::string_view key = take(value, ':');
   value = trimmed(value);
-  const std::pair<std::string_view, std::string*> texts[] = {{"no-bwrap", &attack.no_bwrap},
+  const std::pair<std::string_view, std::string*> texts[] = {{"refusal", &attack.refusal},
+                                                             {"no-bwrap", &attack.no_bwrap},
                                                              {"no-cgroups", &attack.no_cgroups},
                                                              {"no-process", &attack.no_process},
                                                              {"no-process-user", &attack.no_process_user}};
@@ -123,6 +125,11 @@ Result<Attack> read_line(std::string_view line) {
   attack.tries = trimmed(line);
   if (attack.tries.size() < 10) return wrong(where, "it does not say at its end what it tries");
   if (attack.held.empty()) return wrong(where, "held: names no exit code");
+  if (attack.refusal.empty() &&
+      (std::ranges::any_of(attack.held, is_refusal) || std::ranges::any_of(attack.bwrap_held, is_refusal))) {
+    return wrong(where, "it may hold by a refusal, and does not say by which",
+                 "write \"refusal:\" with words of it that no other refusal has");
+  }
   return attack;
 }
 

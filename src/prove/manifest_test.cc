@@ -21,7 +21,8 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
       "59_memory: A memory | args: one 'two words' | process-args: three | options: --memory 64M | bait: --tty | "
       "beside: "
       "listen | after: clean | way-out-args: out | exec-writable-args: w | reads: .ssh any | changes: .bashrc | "
-      "not-with: sockets | held: 0,137 | bwrap-held: 126 | alone | no-bwrap: b | no-cgroups: c | no-process: "
+      "not-with: sockets | held: 0,137 | bwrap-held: 126 | refusal: r x | alone | no-bwrap: b | no-cgroups: c | "
+      "no-process: "
       "p | "
       "no-process-user: u | fills memory until it ends");
   ASSERT_TRUE(read_back) << read_back.error().text();
@@ -42,6 +43,7 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
                       .after = Words{"clean"},
                       .held = {0, 137},
                       .bwrap_held = {126},
+                      .refusal = "r x",
                       .company = Company::kAlone,
                       .no_bwrap = "b",
                       .no_cgroups = "c",
@@ -52,13 +54,15 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
 
 TEST(Manifest, AWrongLineIsAnErrorThatNamesIt) {
   for (const char* line : {
-           "x: F name | tries to do something",            // no such threat
-           "x: A Name | tries to do something",            // not a name
-           "x: A name",                                    // says nothing
-           "x: A name | short",                            //
-           "x: A name | unknown: 1 | tries to do things",  // no such key
-           "x: A name | held: 256 | tries to do things",   //
-           "x: A name | held: a | tries to do things",     //
+           "x: F name | tries to do something",             // no such threat
+           "x: A Name | tries to do something",             // not a name
+           "x: A name",                                     // says nothing
+           "x: A name | short",                             //
+           "x: A name | unknown: 1 | tries to do things",   // no such key
+           "x: A name | held: 256 | tries to do things",    //
+           "x: A name | held: a | tries to do things",      //
+           "x: A name | held: 0,126 | tries to do things",  // any refusal would do
+           "x: A name | bwrap-held: 2 | tries to do things",
            "x: A name | args: 'open | tries to do things",
            "x: A name | args: | tries to do things",
            "../x: A name | tries to do something",  // a program outside of the folder

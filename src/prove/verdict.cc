@@ -90,6 +90,8 @@ std::string answer_to(std::string_view word) {
   return fmt::format("{:016x}", hash);
 }
 
+bool is_refusal(int code) { return code == kRefused || code == kUsage || code == kFailed; }
+
 std::string why_not_started(const Ended& ended) {
   if (!is_hidden(ended)) return no_verdict(ended);
   return fmt::format(
@@ -123,8 +125,10 @@ Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
   }
   if (is_expected(attack, kind, ended.code)) {
     if (begun) return is(Verdict::kHeld, fmt::format("ended with code {}", ended.code));
-    const bool refusal = ended.code == kRefused || ended.code == kUsage || ended.code == kFailed;
-    if (refusal && kind != Kind::kAgainst) return is(Verdict::kHeld, "refused: " + last_line(ended.output));
+    // A policy that is refused for whatever else never met the attack.
+    const std::string line = last_line(ended.output);
+    const bool met = !attack.refusal.empty() && line.find(attack.refusal) != std::string::npos;
+    if (is_refusal(ended.code) && met && kind != Kind::kAgainst) return is(Verdict::kHeld, "refused: " + line);
   }
   if (begun && ended.code == kKilledByFilter) return is(Verdict::kHeld, "killed by a system-call filter");
   if (kind == Kind::kAgainst && !begun) return is(Verdict::kNotTried, why_not_started(ended));

@@ -43,6 +43,9 @@ struct Ended {
 // What a program of ours says to a word: attacks/victim.h has the same.
 std::string answer_to(std::string_view word);
 
+// An exit code of `cloche run` by which nothing was started.
+bool is_refusal(int code);
+
 // Of another command, whose program did not say that it began.
 std::string why_not_started(const Ended& ended);
 

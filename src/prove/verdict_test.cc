@@ -99,13 +99,31 @@ TEST(Verdict, AnExpectedEndNeedsAVictimThatBegan) {
 TEST(Verdict, ARefusalCountsWhereTheAttackExpectsIt) {
   Attack attack = kAttack;
   attack.held = {126};
+  attack.refusal = "cloche: a link";
   EXPECT_EQ(verdict(attack, Kind::kNative, 126, "cloche: a link\n"), Verdict::kHeld);
   EXPECT_EQ(verdict(attack, Kind::kAgainst, 126, "sh: not found\n"), Verdict::kNotTried);
   EXPECT_EQ(verdict(kAttack, Kind::kNative, 126, "cloche: refused\n"), Verdict::kNotTried);
   attack.held = {0};
   attack.bwrap_held = {126};
+  attack.refusal = "refused";
   EXPECT_EQ(verdict(attack, Kind::kBwrap, 126, "cloche: refused\n"), Verdict::kHeld);
   EXPECT_EQ(verdict(attack, Kind::kNative, 126, "cloche: refused\n"), Verdict::kNotTried);
+}
+
+TEST(Verdict, X3_ARefusalOfSomethingElseIsNoWall) {
+  Attack attack = kAttack;
+  attack.held = {0, 125, 126};
+  attack.refusal = "device /dev/null";
+  const auto judged = [&](int code, const char* output) {
+    return judge(attack, Kind::kNative, {.code = code, .output = output});
+  };
+  EXPECT_EQ(judged(125, "cloche: failed: device /dev/null (1:3): no such device\n").verdict, Verdict::kHeld);
+  const Outcome other = judged(126, "cloche: refused: grant /no: it cannot be reached\n");
+  EXPECT_EQ(other.verdict, Verdict::kNotTried);
+  EXPECT_NE(other.text.find("grant /no: it cannot be reached"), std::string::npos) << "it says why";
+  EXPECT_EQ(judged(126, "").verdict, Verdict::kNotTried);
+  attack.refusal.clear();
+  EXPECT_EQ(judged(126, "cloche: refused: grant /no\n").verdict, Verdict::kNotTried);
 }
 
 TEST(Verdict, AFilterThatKillsHolds) {

@@ -45,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   prove::Attack attack;
   if ((data[2] & 8) != 0) attack.held = {0, 1, 2, 126, 137};
   if ((data[2] & 16) != 0) attack.options = {"--read", "@READ@"};
+  if ((data[2] & 32) != 0) attack.refusal = "a link";
 
   const prove::Outcome outcome = prove::judge(attack, kind, ended);
   const bool knows = ended.output.find("begun " + ended.answer) != std::string::npos;
@@ -54,8 +55,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (kind == Kind::kAgainst && !knows) {
     require(outcome.verdict == Verdict::kNotTried || outcome.verdict == Verdict::kBreached);
   }
-  // Only a refusal of ours holds without the program.
-  if (outcome.verdict == Verdict::kHeld && !knows) require(outcome.text.starts_with("refused: "));
+  // Only a refusal of ours, and of this attack, holds without the program.
+  if (outcome.verdict == Verdict::kHeld && !knows) {
+    require(outcome.text.starts_with("refused: ") && !attack.refusal.empty());
+    require(outcome.text.find(attack.refusal) != std::string::npos);
+  }
   if (ended.code == 0 && outcome.verdict == Verdict::kHeld) {
     require(ended.output.find("held " + ended.answer) != std::string::npos);
   }

@@ -216,6 +216,17 @@ class Policies(ProveCase):
         self.assertIn("1 held", done.stdout)
         self.assertRegex(done.stdout.splitlines()[-1], r"1 left out .* 2 attacks")
 
+    def test_X3_a_policy_under_which_nothing_starts_holds_nothing(self):
+        """Also of attacks that a cell holds by not starting."""
+        missing = self.path("missing")
+        for text in (f'[files]\nread = ["{missing}"]', f'[workspace]\npath = "{missing}"'):
+            seen = self.outcomes(text, "device-link", "wrong-device", "read-ssh")
+            self.assertEqual(len(seen), 3)
+            for name, (result, why) in seen.items():
+                self.assertEqual(result, "not-tried", (name, why))
+                self.assertNotEqual(why, "")
+            self.assertIn(missing, seen["read-ssh"][1])
+
     def test_a_policy_that_is_refused_here_says_why_and_nothing_is_tried(self):
         for text, why in (('version = 1\nextends = "untrusted"\ntier = "microvm"\n', b"microvm"), ("nonsense", b"TOML")):
             done = self.cloche("prove", "--json", "--policy", self.path("policy.toml", text), "--only", "read-ssh")
