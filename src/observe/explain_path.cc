@@ -235,6 +235,10 @@ bool is_granted(const Sighting& s, const Plan& plan) {
 
 bool is_within_rights(const Sighting& s, const Plan& plan) { return !is_held_back(s, plan, need_of(s)); }
 
+bool is_of_the_cell(const Plan& plan, const std::string& path) {
+  return (rights_to(plan, path) & ll::kMakeReg) != 0 && !is_of_the_host(plan, path);
+}
+
 namespace {
 
 // Whoever may write to it, and be it the guest's own.

@@ -12,6 +12,8 @@ namespace cloche::observe {
 Denial denial_of(std::string what, std::string detail, const Sighting& s, const Advice& advice);
 // By the plan, whatever the modes of files say.
 bool is_within_rights(const Sighting& s, const Plan& plan);
+// Writable, and not the host's: /tmp, /work.
+bool is_of_the_cell(const Plan& plan, const std::string& path);
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look);
 // The kernel opens the interpreter of a script by itself, and nobody tells of it.
 std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, const HostLook& look);

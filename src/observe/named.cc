@@ -7,6 +7,9 @@
 #include <ranges>
 #include <utility>
 
+#include "observe/explain_path.h"
+#include "policy/key_value.h"
+
 namespace cloche::observe {
 namespace {
 
@@ -80,6 +83,21 @@ std::string first_missing(std::string path, const HostLook& look) {
 }
 
 }  // namespace
+
+void find_missing(std::vector<Sighting>& named, const std::vector<Sighting>& seen, const Plan& plan) {
+  std::vector<std::string> there;  // with all that is below
+  for (const Step& step : plan.steps) {
+    if (step.kind == wire::StepKind::kPut) there.push_back(absolute("/", step.a));
+  }
+  for (const Sighting& s : seen) {
+    const bool made = s.makes || s.changes || s.use == filter::Use::kMake || s.use == filter::Use::kBind;
+    if (!s.refused && !s.adrift && made && s.what.starts_with('/')) there.push_back(s.what);
+  }
+  for (Sighting& name : named) {
+    const auto holds = [&](const std::string& path) { return path_covers(path, name.what); };
+    if (is_of_the_cell(plan, name.what) && std::ranges::none_of(there, holds)) name.presence = Presence::kMissing;
+  }
+}
 
 std::vector<std::string> named_limits(std::string_view errors) {
   constexpr auto kOfMemory = std::to_array<std::string_view>({"Cannot allocate memory", "MemoryError", "OutOfMemory",

@@ -17,6 +17,10 @@ inline constexpr std::size_t kMostNamed = 16;
 // with what was seen: what a program says at its end is about its end, and its command comes before that.
 std::vector<Sighting> named_paths(const std::vector<std::string>& argv, std::string_view errors);
 
+// What the cell has of its own begins without the host's files: a name in it that nobody put there, and that the guest
+// was not seen to make, is missing.
+void find_missing(std::vector<Sighting>& named, const std::vector<Sighting>& seen, const Plan& plan);
+
 // Keys of limits that the errors sound like, as programs speak that were refused memory (ENOMEM) or a process (EAGAIN).
 std::vector<std::string> named_limits(std::string_view errors);
 

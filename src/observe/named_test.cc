@@ -42,6 +42,39 @@ TEST(Named, X4_WhatTheCommandNames) {
   EXPECT_THAT(names({"x", "/a", "/a/", "/"}, "/a"), ElementsAre("/a"));
 }
 
+TEST(Named, X4_WhatOnlyTheHostHasInAPlaceOfTheCellIsMissing) {
+  const Plan plan = sample();
+  const Host host = Host().has("/work/x.js").has("/home/me/out/y").has("/usr/lib/z");
+  const auto told = [&](const std::vector<Sighting>& seen, const Plan& where) {
+    std::vector<Sighting> named = named_paths({"node", "/work/x.js", "/home/me/out/y", "/usr/lib/z"}, "");
+    find_missing(named, seen, where);
+    std::vector<std::string> out;
+    for (const Denial& denial : explain(named, where, host.look())) out.push_back(denial.detail + " " + denial.allow);
+    return out;
+  };
+  EXPECT_THAT(told({}, plan), ElementsAre("/work/x.js files.read = [\"/work/x.js\"]"));
+  EXPECT_THAT(told({path(Use::kOpen, "/work/x.js")}, plan), testing::SizeIs(1)) << "it was only asked for";
+  EXPECT_THAT(told({}, on_the_host()), IsEmpty()) << "there it is the host's";
+}
+
+TEST(Named, X4_WhatTheGuestMadeOrWasGivenIsNotMissing) {
+  const Host host = Host().has("/work/d/x.js");
+  const auto told = [&](const std::vector<Sighting>& seen, const Plan& plan) {
+    std::vector<Sighting> named = named_paths({"node", "/work/d/x.js"}, "");
+    find_missing(named, seen, plan);
+    return explain(named, plan, host.look());
+  };
+  Sighting opened = path(Use::kOpen, "/work/d/x.js", Presence::kMissing, true);
+  opened.makes = true;
+  EXPECT_THAT(told({opened}, sample()), IsEmpty());
+  EXPECT_THAT(told({path(Use::kMake, "/work/d")}, sample()), IsEmpty()) << "a directory is full of what it likes";
+  opened.adrift = true;
+  EXPECT_THAT(told({opened}, sample()), testing::SizeIs(1)) << "its directory is not there";
+  Plan given = sample();
+  given.steps.push_back({.kind = wire::StepKind::kPut, .a = "work/d"});
+  EXPECT_THAT(told({}, given), IsEmpty());
+}
+
 // A guest writes what it likes: whatever it is, the search for names in it ends.
 TEST(Named, X4_WhatIsNoTextEndsTheSearchToo) {
   const std::string beginnings[] = {"\xe2\x80",         "\xe2",         "\x80", "\x80\x98", "\xc3",

@@ -41,16 +41,18 @@ std::string limit_of(OutcomeKind kind) {
 
 // Below kAll not everything that is looked at is seen. Where nothing that was explains why a guest failed, what it has
 // named is asked for instead; where it was stopped on its way somewhere, what it has named of the rest.
-void add_named(Report& report, std::string_view errors, const Plan& plan, const observe::HostLook& look) {
+void add_named(Report& report, std::string_view errors, const std::vector<observe::Sighting>& seen, const Plan& plan,
+               const observe::HostLook& look) {
   if (!failed_by_itself(report)) return;
   observe::put_named_first(report.denials, errors, plan.cwd);
-  const std::vector<observe::Sighting> named = observe::named_paths(report.argv, errors);
+  std::vector<observe::Sighting> named = observe::named_paths(report.argv, errors);
   if (!std::ranges::all_of(report.denials, is_usual)) {
     std::vector<Denial> ways = observe::explain_ways(report.denials, named, plan, look);
     report.denials.insert(report.denials.begin(), std::move_iterator(ways.begin()), std::move_iterator(ways.end()));
     return;
   }
   if (plan.watch >= filter::Watch::kAll) return;
+  observe::find_missing(named, seen, plan);
   for (Denial& denial : observe::explain(named, plan, look)) {
     const bool told = std::ranges::any_of(
         report.denials, [&](const Denial& d) { return d.what == denial.what && d.detail == denial.detail; });
@@ -109,7 +111,7 @@ void Run::explain_denials() {
           return *secrets;
         });
     append(observe::explain(observer_->sightings(), plan_, look));
-    add_named(report_, err_ring_.tail(), plan_, look);
+    add_named(report_, err_ring_.tail(), observer_->sightings(), plan_, look);
     if (observer_->opens_refused() != 0) {
       deny_by_limit("limits.files", "open refused", observer_->opens_refused(), observer_->openers());
     } else {

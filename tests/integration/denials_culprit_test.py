@@ -1,8 +1,10 @@
 """Which of many denials a guest failed of, and whether the line that is given for it helps."""
 import os
 import re
+import shutil
 import socket
 import subprocess
+import tempfile
 
 from cell import CGROUPS, CLOCHE, LIMITS, output_of
 from denials_case import DenialCase
@@ -50,6 +52,42 @@ class TheCulprit(DenialCase):
         self.assertEqual(first["allow"], f'files.write = ["{self.place}/there"]')
         self.assertIn(first["allow"], said)
         self.helps(first["allow"], *command)
+
+    def test_X4_what_is_only_looked_at_in_a_place_of_the_cells_own(self):
+        for place in ("/tmp", "/dev/shm"):
+            folder = tempfile.mkdtemp(prefix="cloche-denials-", dir=place)
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+            os.chmod(folder, 0o755)
+            name = os.path.join(folder, "cfg.js")
+            with open(name, "w", encoding="utf-8") as file:
+                file.write("1\n")
+            commands = [["cp", name, "copy"], ["tar", "cf", "x.tar", name], ["find", name], ["test", "-f", name]]
+            commands += [["node", name]] if shutil.which("node", path="/usr/bin") else []
+            for command in commands:
+                with self.subTest(command=command):
+                    code, _, said = self.ended(*command)
+                    self.assertNotEqual(code, 0)
+                    self.assertTrue(said.startswith(f"perhaps read {name}, "), said)
+                    if place == "/dev/shm":  # of which nothing can be granted
+                        self.assertNotIn("allowed by", said)
+                        continue
+                    line = f'files.read = ["{name}"]'
+                    self.assertIn("; allowed by " + line, said)
+                    self.helps(line, *command)
+
+    def test_X4_what_the_guest_made_or_was_given_under_a_name_of_the_hosts(self):
+        folder = tempfile.mkdtemp(prefix="cloche-denials-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        os.chmod(folder, 0o755)
+        name = os.path.join(folder, "x")
+        with open(name, "w", encoding="utf-8"):
+            pass
+        fails = f"echo bad {name} >&2; exit 3"
+        for options, body in (((), f"mkdir {folder}; echo >{name}; {fails}"), ((), f"mkdir {folder}; {fails}"),
+                              (("--put", f"{folder}:{folder}"), fails)):
+            done, report = self.run_report(*options, "--", "sh", "-c", body)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertNotIn(("read", name), self.told(report, "read"))
 
     def test_X4_what_it_did_without_is_not_named(self):
         out = os.path.join(self.place, "out")
