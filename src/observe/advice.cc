@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "filter/filter.h"
+#include "observe/obeyed.h"
 #include "policy/check.h"
 #include "policy/key_value.h"
 #include "policy/policy.h"
@@ -75,14 +76,28 @@ Advice line_for(const std::vector<std::string>& paths, Right right) {
   return allow(fmt::format("{} = [{}]", key_of(right), names));
 }
 
-// The same, unless it would open secrets.
+// What a guest changes in a workspace is shown before it is done, and names that programs obey are kept back.
+Advice propose(const std::vector<std::string>& paths) {
+  std::string names;
+  for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + quoted(path);
+  return allow(fmt::format("workspace.path = [{}]", names));
+}
+
+// The same, unless it would open secrets, or let a guest change what the host obeys.
 Advice grant(const std::vector<Piece>& pieces, Right right, const Asked& asked) {
+  const Secrets& secrets = secrets_of(asked);
   std::vector<std::string> paths;
+  bool obeyed = false;
   for (const Piece& piece : pieces) {
-    if (std::string reason = kept_back(piece, secrets_of(asked)); !reason.empty()) return never(std::move(reason));
+    if (std::string reason = kept_back(piece, secrets); !reason.empty()) return never(std::move(reason));
     paths.push_back(piece.path);
+    if (right != Right::kWrite) continue;
+    const std::string reason = piece.directory ? why_obeyed_below(piece.path) : why_obeyed(piece.path);
+    if (!reason.empty()) return advise_obeyed(reason);
+    obeyed = obeyed || (piece.directory && secrets.obeyed && secrets.obeyed(piece.path));
   }
-  return line_for(paths, right);
+  const Advice line = line_for(paths, right);
+  return obeyed && !line.allow.empty() ? propose(paths) : line;
 }
 
 // What a plan would have to say for a cell that can do everything.
@@ -237,6 +252,10 @@ Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice
   if (!then.never.empty()) way += "; there " + then.never;
   return never(fmt::format("the guest runs as a user of its own, and the mode of {} keeps it out: write {}",
                            quoted(closed), way));
+}
+
+Advice advise_obeyed(const std::string& reason) {
+  return never(reason + ": nobody is advised to let a guest change it; in a workspace its change is a proposal");
 }
 
 Advice advise_copy() { return allow("workspace.mode = \"copy\""); }

@@ -36,6 +36,8 @@ Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice
 Advice advise_copy();
 // In a cell without one: whoever asks how names are found wants to reach a host.
 Advice advise_no_network(const Plan& plan);
+// What programs of the host run or obey: `reason` says which, as observe/obeyed.h has it.
+Advice advise_obeyed(const std::string& reason);
 // A program that the guest made.
 Advice advise_own_program(const std::string& path);
 // Renamed or linked from one mount to another; `both` is the advice for a directory that holds the two.

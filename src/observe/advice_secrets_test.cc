@@ -20,7 +20,8 @@ Secrets secrets() {
                 if (directory == "/srv/large") return Below::kUnknown;
                 return directory == "/srv/project" ? Below::kSecrets : Below::kNothing;
               },
-          .homes = {"/srv/homes/you"}};
+          .homes = {"/srv/homes/you"},
+          .obeyed = [](const std::string& directory) { return directory == "/srv/repo"; }};
 }
 
 Denial one(const Sighting& s, const Host& host, const Plan& plan = sample()) {
@@ -76,6 +77,47 @@ TEST(AdviceSecrets, X4_NoWholeHomeAndNoDirectoryWithSecretsInIt) {
   const Denial large = one(path(Use::kOpen, "/srv/large"), Host().has("/srv/large", {}, true, true));
   EXPECT_THAT(large.never, HasSubstr("too much in it"));
   EXPECT_NE(one(path(Use::kOpen, "/srv/data"), Host().has("/srv/data", {}, true, true)).allow, "");
+}
+
+TEST(AdviceSecrets, X4_NoLineLetsAGuestChangeWhatTheHostObeys) {
+  for (const char* path :
+       {"/home/me/.bashrc", "/home/me/.profile", "/srv/x/.zshrc", "/home/me/.gitconfig",
+        "/home/me/.config/autostart/x.desktop", "/srv/p/.git/hooks/pre-commit", "/srv/p/.git/config",
+        "/srv/p/.vscode/tasks.json", "/srv/p/.direnvrc", "/home/me/.local/bin/ls", "/srv/p/CLAUDE.md"}) {
+    const std::string folder = std::string(path).substr(0, std::string(path).rfind('/'));
+    const Host there = Host().has(path).has(folder, {}, true, true);
+    const Host nowhere = Host().has(folder, {}, true, true);
+    Sighting made = observe::path(Use::kOpen, path, Presence::kMissing, true);
+    made.makes = true;
+    made.adrift = true;
+    for (const Denial& denial : {one(observe::path(Use::kOpen, path, Presence::kMissing, true), there),
+                                 one(made, nowhere), one(observe::path(Use::kRemove, path), there),
+                                 one(observe::path(Use::kMark, path), there), one(made, nowhere, by_bwrap())}) {
+      EXPECT_EQ(denial.allow, "") << path;
+      EXPECT_THAT(denial.never, HasSubstr("nobody is advised to let a guest change it")) << path;
+      EXPECT_THAT(denial.never, Not(HasSubstr("files."))) << path;
+    }
+    EXPECT_NE(one(observe::path(Use::kOpen, path), there).allow, "") << "it may be read: " << path;
+  }
+  // Another name for it, and one of a directory in which everything is obeyed.
+  const Host link = Host().has("/srv/x/plain", "/home/me/.bashrc");
+  EXPECT_EQ(one(path(Use::kOpen, "/srv/x/plain", Presence::kMissing, true), link).allow, "");
+  const Host hooks = Host().has("/srv/p/.git/hooks", {}, true, true).has("/srv/p/.git", {}, true, true);
+  EXPECT_EQ(one(path(Use::kRemove, "/srv/p/.git/hooks", Presence::kMissing), hooks).allow, "");
+}
+
+TEST(AdviceSecrets, X4_ADirectoryWithSuchNamesInItBecomesAProposal) {
+  const auto denied = [](const char* folder, const Plan& plan) {
+    Sighting made = path(Use::kMake, std::string(folder) + "/new", Presence::kMissing);
+    made.adrift = true;
+    return one(made, Host().has(folder, {}, true, true), plan);
+  };
+  EXPECT_EQ(denied("/srv/repo", sample()).allow, "workspace.path = [\"/srv/repo\"]");
+  EXPECT_EQ(denied("/srv/plain", sample()).allow, "files.write = [\"/srv/plain\"]");
+  const Denial elsewhere = denied("/srv/repo", by_bwrap());
+  EXPECT_EQ(elsewhere.allow, "");
+  EXPECT_THAT(elsewhere.never, HasSubstr("workspace.path = [\"/srv/repo\"]"));
+  EXPECT_THAT(elsewhere.never, Not(HasSubstr("files.write")));
 }
 
 TEST(AdviceSecrets, X4_NoSocketOfAnAgentOrADaemonOfTheHost) {

@@ -87,9 +87,10 @@ Secrets secrets_of_users(const std::string& home) {
 Secrets secrets_for_advice() {
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
   Secrets out = secrets_of_users(home == nullptr ? "" : home);
-  out.search = [search = std::make_shared<SecretSearch>(out, kOfOne, kOfAll)](const std::string& directory) {
-    return search->below(directory);
-  };
+  const auto search = std::make_shared<SecretSearch>(out, kOfOne, kOfAll);
+  search->look_for_obeyed();
+  out.search = [search](const std::string& directory) { return search->below(directory); };
+  out.obeyed = [search](const std::string& directory) { return search->has_obeyed(directory); };
   return out;
 }
 

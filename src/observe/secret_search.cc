@@ -4,8 +4,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
+
+#include "policy/key_value.h"
+#include "tree/protected_names.h"
 
 namespace cloche {
 namespace {
@@ -21,7 +25,7 @@ std::string below_of(const std::string& directory, std::string_view name) {
 
 bool is_folder(int parent, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-  struct stat st{};
+  struct stat st {};
   return ::fstatat(parent, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode);
 }
 
@@ -42,7 +46,12 @@ Below SecretSearch::below(const std::string& directory) {
   return found;
 }
 
-Below SecretSearch::walk(const std::string& top, const Bounds& bounds) const {
+bool SecretSearch::has_obeyed(const std::string& directory) {
+  (void)below(directory);
+  return std::ranges::any_of(obeyed_, [&](const std::string& path) { return path_covers(directory, path); });
+}
+
+Below SecretSearch::walk(const std::string& top, const Bounds& bounds) {
   if (spent_ > of_all_ || host_.lies_elsewhere(top)) return Below::kUnknown;
   const auto until = Clock::now() + bounds.time;
   std::size_t left = bounds.entries;
@@ -61,19 +70,25 @@ Below SecretSearch::walk(const std::string& top, const Bounds& bounds) const {
 }
 
 // None: there is a place of secrets.
-std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& directory, std::size_t& left) const {
+std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& directory, std::size_t& left) {
   Entries out;
   if (host_.is_elsewhere(directory)) return out;
   const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> open(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
   if (!open) return out;
+  std::optional<tree::NameJudge> judge;  // of names in it; gone as soon as one is known
+  if (wants_obeyed_) judge.emplace(tree::above_of(directory));
   while (const dirent* entry = ::readdir(open.get())) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (is_secret_entry(below_of(directory, name), known_)) return std::nullopt;
     if (left == 0) return out;
     --left;
-    if (is_folder(fd, *entry)) out.folders.emplace_back(name);
+    const bool folder = is_folder(fd, *entry);
+    if (folder) out.folders.emplace_back(name);
+    if (folder || !judge || !judge->why(name, tree::FileKind::kRegular)) continue;
+    obeyed_.push_back(directory);
+    judge.reset();
   }
   out.all = true;
   return out;

@@ -29,14 +29,17 @@ class SecretSearch {
   void favour(std::string directory, Bounds bounds) { favourite_.emplace(std::move(directory), bounds); }
   // The answer is kept.
   Below below(const std::string& directory);
+  // Whether there is something in it that programs of the host obey: known of what was searched, once it is wanted.
+  void look_for_obeyed() { wants_obeyed_ = true; }
+  bool has_obeyed(const std::string& directory);
 
  private:
   struct Entries {
     std::vector<std::string> folders;
     bool all = false;  // of it was seen
   };
-  Below walk(const std::string& top, const Bounds& bounds) const;
-  std::optional<Entries> look_into(const std::string& directory, std::size_t& left) const;
+  Below walk(const std::string& top, const Bounds& bounds);
+  std::optional<Entries> look_into(const std::string& directory, std::size_t& left);
 
   Secrets known_;
   Bounds of_one_;
@@ -45,6 +48,8 @@ class SecretSearch {
   std::map<std::string, Bounds> favourite_;
   std::map<std::string, Below> found_;
   Millis spent_{0};
+  bool wants_obeyed_ = false;
+  std::vector<std::string> obeyed_;  // directories with such a name in them
 };
 
 }  // namespace cloche

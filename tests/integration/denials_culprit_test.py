@@ -89,6 +89,24 @@ class TheCulprit(DenialCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertNotIn(("read", name), self.told(report, "read"))
 
+    def test_X4_what_programs_of_the_host_obey(self):
+        os.makedirs(os.path.join(self.place, "repo/.git/hooks"))
+        for name in ("repo/.git/config", "repo/.git/hooks/pre-commit", ".bashrc"):
+            self.file(name, "")
+        hook = os.path.join(self.place, "repo/.git/hooks/pre-commit")
+        for path in (hook, hook + "-new", os.path.join(self.place, ".bashrc"), os.path.join(self.place, "repo/.direnvrc")):
+            _, first, said = self.ended("sh", "-c", f"echo x >{path}")
+            self.assertEqual((first["what"], first["detail"], first["allow"]), ("write", path, ""))
+            self.assertIn("nobody is advised to let a guest change it", first["never"])
+            self.assertNotIn("allowed by", said)
+        # What lies beside them is made in a workspace, where they are kept back.
+        new = os.path.join(self.place, "repo/new")
+        _, first, said = self.ended("sh", "-c", f"echo x >{new}")
+        self.assertEqual(first["allow"], f'workspace.path = ["{self.place}/repo"]')
+        self.assertIn(first["allow"], said)
+        self.helps(first["allow"], "sh", "-c", f"echo x >{new}")
+        self.assertFalse(os.path.exists(new))
+
     def test_X4_what_it_did_without_is_not_named(self):
         out = os.path.join(self.place, "out")
         body = f"""

@@ -1,0 +1,14 @@
+// Names that programs of the host run or obey without being asked, by the table that guards workspaces
+// (tree/protected_names.h): nobody is advised to let a guest change one.
+#pragma once
+
+#include <string>
+
+namespace cloche::observe {
+
+// Why it is one, of a path without links: "shells run it when they start"; empty: it is none.
+std::string why_obeyed(const std::string& path);
+// The same of a directory with all that is ever made in it.
+std::string why_obeyed_below(const std::string& directory);
+
+}  // namespace cloche::observe
