@@ -143,12 +143,27 @@ std::string unseen_reasons(const Report& report) {
   return out;
 }
 
+// In one line at the end of a run a name of thousands of characters hides the rest; `cloche why` has it whole.
+std::string short_detail(const Denial& denial) {
+  constexpr std::size_t kMostColumns = 160;
+  Denial shown = denial;
+  shown.detail = shortened(denial.detail, kMostColumns);
+  return shown_detail(shown);
+}
+
+// Half of a line would not be what it says.
+std::string allowed_by(const Denial& denial) {
+  constexpr std::size_t kMostColumns = 320;
+  const std::string line = shown_policy_line(denial.allow);
+  if (line.empty()) return {};
+  if (display_width(line) > kMostColumns) return "; the line that allows it is too long for this one";
+  return "; allowed by " + line;
+}
+
 // What nobody saw, but the guest named it and does not have it.
 std::string perhaps(const Denial& denial) {
   const std::string_view where = denial.what == "limit" ? "" : ", which its command or its errors name";
-  std::string out = fmt::format("perhaps {} {}{}", printable(denial.what), shown_detail(denial), where);
-  if (!denial.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(denial.allow));
-  return out;
+  return fmt::format("perhaps {} {}{}{}", printable(denial.what), short_detail(denial), where, allowed_by(denial));
 }
 
 // A guest can do so many things that what it failed of is not among those that are kept.
@@ -187,11 +202,11 @@ std::string denial_summary(const Report& report) {
   if (const std::string unseen = unseen_reasons(report); !any_news && !unseen.empty()) {
     const std::string rest = unlisted != 0 ? "; " + not_listed(unlisted) : std::string();
     return fmt::format("nothing but what most programs do without, such as {} {}; {}{}", printable(first.what),
-                       shown_detail(first), unseen, rest);
+                       short_detail(first), unseen, rest);
   }
-  std::string out = fmt::format("{} {}", printable(first.what), shown_detail(first));
+  std::string out = fmt::format("{} {}", printable(first.what), short_detail(first));
   if (!any_news) out += ", which most programs do without";
-  if (!first.allow.empty()) out += fmt::format("; allowed by {}", shown_policy_line(first.allow));
+  out += allowed_by(first);
   if (is_of_internet(first) && !first.never.empty()) out += "; " + printable(first.never);
   if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted != 0 ? "at least " : "", news.size() - 1);
   if (news.size() == 1 && failed && unlisted != 0) out += "; " + not_listed(unlisted);

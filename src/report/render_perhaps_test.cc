@@ -4,6 +4,7 @@
 
 #include "report/render.h"
 #include "report/report.h"
+#include "report/text.h"
 
 namespace cloche {
 namespace {
@@ -29,6 +30,48 @@ TEST(Denials, X4_WhatAGuestDidWithoutIsNoNews) {
   EXPECT_EQ(denial_summary(report), "write /home/me/b/f; and 1 more");
   report.denials = {{"write", "/run/mount", 1, "mount", "", "no"}, {"syscall", "mount", 1, "mount", "", "no"}};
   EXPECT_EQ(denial_summary(report), "syscall mount; and 1 more");
+}
+
+TEST(Denials, X4_ALongNameIsShortInTheLineAndWholeInTheList) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  std::string name = "/home/me";
+  while (name.size() < 4000) name += "/a-directory-of-many";
+  name += "/the-file.txt";
+  for (const std::uint64_t count : {0, 1}) {
+    report.denials = {{"read", name, count, "cat", "files.read = [\"" + name + "\"]"}};
+    const std::string line = denial_summary(report);
+    EXPECT_LT(line.size(), 320u);
+    EXPECT_THAT(line, HasSubstr("read \"/home/me/a-directory"));
+    EXPECT_THAT(line, HasSubstr("…"));
+    EXPECT_THAT(line, HasSubstr("/the-file.txt\""));
+    EXPECT_THAT(line, HasSubstr("; the line that allows it is too long")) << "half a line is none";
+    EXPECT_THAT(render_denials(report, {}), HasSubstr(name + "  "));
+    EXPECT_THAT(render_denials(report, {}), HasSubstr("files.read = [\"" + name + "\"]"));
+  }
+}
+
+TEST(Denials, X4_ALongNameIsCutInNoCharacterAndNoEscape) {
+  for (const std::string piece :
+       {"\xe6\x96\x87", "\xf0\x9f\x98\x80", "\x1b", "\xe2\x80\xae", "\xff", "\xc3", "\\", "a"}) {
+    std::string name = "/";
+    while (name.size() < 2000) name += piece;
+    for (std::size_t columns = 0; columns < 60; ++columns) {
+      const std::string shown = shortened(name, columns);
+      std::string_view head = shown;
+      const std::string_view mark = "…";
+      const std::size_t at = head.find(mark);
+      ASSERT_NE(at, std::string_view::npos);
+      // Whole pieces, before and behind.
+      const std::string_view tail = head.substr(at + mark.size());
+      head = head.substr(0, at);
+      EXPECT_EQ(head.empty() ? 0 : (head.size() - 1) % piece.size(), 0u);
+      EXPECT_EQ(tail.size() % piece.size(), 0u);
+      EXPECT_LE(display_width(printable(shown)), std::max<std::size_t>(columns, 1));
+    }
+  }
+  EXPECT_EQ(shortened("/short", 6), "/short");
+  EXPECT_EQ(shortened("", 0), "");
 }
 
 }  // namespace

@@ -97,6 +97,24 @@ std::string printable_word(std::string_view text) {
   return out + "\"";
 }
 
+std::string shortened(std::string_view text, std::size_t columns) {
+  std::vector<std::size_t> ends{0};    // of characters
+  std::vector<std::size_t> widths{0};  // of what is before them
+  while (ends.back() < text.size()) {
+    const std::string_view rest = text.substr(ends.back());
+    const std::size_t length = std::max<std::size_t>(decode_utf8(rest).length, 1);
+    widths.push_back(widths.back() + display_width(printable(rest.substr(0, length))));
+    ends.push_back(ends.back() + length);
+  }
+  if (widths.back() <= columns) return std::string(text);
+  // The last name says more than the first directories do.
+  const auto head = std::ranges::upper_bound(widths, columns / 3) - widths.begin() - 1;
+  const std::size_t rest = columns - std::min(columns, columns / 3 + 1);
+  const auto tail = std::ranges::lower_bound(widths, widths.back() - rest) - widths.begin();
+  return std::string(text.substr(0, ends[static_cast<std::size_t>(head)])) + "…" +
+         std::string(text.substr(ends[static_cast<std::size_t>(tail)]));
+}
+
 std::string printable_command(const std::vector<std::string>& argv) {
   std::string out;
   for (const std::string& arg : argv) {

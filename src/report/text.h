@@ -20,6 +20,10 @@ std::string printable(std::string_view text);
 // printable(), and in quotes unless it is a plain word: what stands behind it cannot be part of it.
 std::string printable_word(std::string_view text);
 
+// The beginning and the end of a text that would take more columns than this once it is printable, with "…" between
+// them: of a path both tell. It is cut before it is escaped, so in no character and no escape.
+std::string shortened(std::string_view text, std::size_t columns);
+
 // printable() of an argument vector, quoted where a shell would need it.
 std::string printable_command(const std::vector<std::string>& argv);
 
