@@ -26,6 +26,43 @@ void check(const std::vector<observe::Sighting>& found) {
   }
 }
 
+// Whatever the errors say, no denial is lost, added or changed, those that are not named stay in their order behind
+// those that are, and what is plainly the last word leads.
+void check_order(const std::string& text) {
+  const std::size_t half = text.size() / 2;
+  const std::vector<Denial> before = {{"read", "/srv/a", 1, "p", "allow", ""},
+                                      {"limit", "limits.pids: reached", 2},
+                                      {"write", "/srv/b", 1, "", "", "never"},
+                                      {"read", "/srv/b", 3},
+                                      {"exec", "/" + text.substr(0, half), 1},
+                                      {"read", "/work/" + text.substr(half), 1},
+                                      {"more", "", 9}};
+  const auto same = [](const Denial& one, const Denial& other) { return one == other; };
+  for (const std::string& cwd : {std::string("/work"), std::string("/"), std::string(), text}) {
+    std::vector<Denial> after = before;
+    observe::put_named_first(after, text, cwd);
+    require(std::ranges::is_permutation(before, after, same));
+    after = before;
+    observe::put_named_first(after, {}, cwd);
+    require(after == before);
+    after = before;
+    observe::put_named_first(after, text + "\n/srv/b\n", cwd);
+    require(after.front().detail == "/srv/b" && after.front().what == "write");
+    require(std::ranges::is_permutation(before, after, same));
+  }
+}
+
+// Each key at most once, and what is plainly said at the end is heard.
+void check_limits(const std::string& text) {
+  const auto keys = observe::named_limits(text);
+  require(keys.size() <= 2);
+  require(std::ranges::count(keys, "limits.memory") <= 1 && std::ranges::count(keys, "limits.pids") <= 1);
+  require(std::ranges::count(keys, "limits.memory") + std::ranges::count(keys, "limits.pids") ==
+          static_cast<std::ptrdiff_t>(keys.size()));
+  require(std::ranges::count(observe::named_limits(text + "\nMemoryError\n"), "limits.memory") == 1);
+  require(std::ranges::count(observe::named_limits(text + "\nsh: Cannot fork\n"), "limits.pids") == 1);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -36,5 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto last = observe::named_paths({}, text + "\ncat: '/srv/the last': No such file or directory\n");
   check(last);
   require(!last.empty() && last.back().what == "/srv/the");
+  check_order(text);
+  check_limits(text);
   return 0;
 }
