@@ -174,6 +174,8 @@ std::vector<Offer> bwrap_offers(const HostFacts& host) {
   // bwrap leaves its binds as slaves: what the host mounts below one of them later appears in the cell (CONTAINMENT
   // 29).
   table.weak(G::kFileSystem, "bwrap's mount namespace and root, later mounts of the host come in", hints::native());
+  // Nobody checks that what it finds in the host's /dev are the devices of these names (CONTAINMENT 31, 32).
+  table.weak(G::kDevices, "bwrap's /dev, binds the host's nodes as they are", hints::native());
   // bwrap mounts procfs without subset=pid; the launch covers what the native tier would not show.
   table.held(G::kProcView, host.proc_mountable ? "fresh procfs, kernel files covered" : "no /proc at all");
   table.weak(G::kDisk, "tmpfs with size cap, no inode cap", hints::native());

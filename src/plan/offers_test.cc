@@ -147,6 +147,15 @@ TEST(Offers, BwrapCannotCapInodesNorHideKernelSettings) {
   EXPECT_EQ(standing(Backend::kNamespace, host, Guarantee::kDisk), Standing::kHeld);
 }
 
+TEST(Offers, X3_BwrapDoesNotClaimDevicesThatItBindsUnchecked) {
+  for (const HostFacts& host : every_host()) {
+    const Offer offer = offer_of(Backend::kBwrap, host, Guarantee::kDevices);
+    EXPECT_EQ(offer.standing, Standing::kWeakened) << "as attacks/31 and 32 say of it";
+    EXPECT_NE(offer.hint, "");
+    EXPECT_EQ(standing(Backend::kNamespace, host, Guarantee::kDevices), Standing::kHeld);
+  }
+}
+
 TEST(Offers, TierZeroNeverClaimsWhatNeedsANamespace) {
   for (const Guarantee guarantee :
        {Guarantee::kProcesses, Guarantee::kFileSystem, Guarantee::kHostname, Guarantee::kDevices, Guarantee::kDisk}) {

@@ -43,7 +43,7 @@ bool is_limit(Guarantee g) { return g >= Guarantee::kWall && g <= Guarantee::kOu
 // What tier 0 and bwrap cannot give by their nature. Choosing them is what spells the weakening out.
 bool inherent(Backend backend, Guarantee g) {
   if (g == Guarantee::kDisk) return backend == Backend::kProcess || backend == Backend::kBwrap;
-  if (g == Guarantee::kFileSystem && backend == Backend::kBwrap) return true;
+  if ((g == Guarantee::kFileSystem || g == Guarantee::kDevices) && backend == Backend::kBwrap) return true;
   if (backend != Backend::kProcess) return false;
   switch (g) {
     case Guarantee::kProcesses:
