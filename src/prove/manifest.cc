@@ -61,6 +61,13 @@ Result<std::vector<int>> codes(std::string_view text, std::string_view where) {
   return out;
 }
 
+// Of a value, whose attack is named: to whoever writes it there is no command line.
+Result<Words> words_in(std::string_view key, std::string_view value, std::string_view where) {
+  auto words = split_words(value);
+  if (words) return words;
+  return wrong(where, fmt::format("{}: {}", key, words.error().message), words.error().hint);
+}
+
 // One "key: value" of a line. False: it is none.
 Result<bool> take_part(Attack& attack, std::string_view part, std::string_view where) {
   if (part == "alone") {
@@ -94,20 +101,21 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
       {"after", &attack.after}};
   for (const auto& [name, to] : lists) {
     if (key != name) continue;
-    CLOCHE_TRY_ASSIGN(*to, split_words(value));
+    CLOCHE_TRY_ASSIGN(*to, words_in(key, value, where));
     return true;
   }
   for (const auto& [name, to] : others) {
     if (key != name) continue;
-    CLOCHE_TRY_ASSIGN(*to, split_words(value));
+    CLOCHE_TRY_ASSIGN(*to, words_in(key, value, where));
     return true;
   }
   return false;
 }
 
-Result<Attack> read_line(std::string_view line) {
+// `place` is where it was written, if that is known: "30_mount_point.c:4".
+Result<Attack> read_line(std::string_view line, std::string_view place = {}) {
   Attack attack;
-  const std::string where = fmt::format("attack {}", shown_text(line));
+  const std::string where = fmt::format("{}{}attack {}", place, place.empty() ? "" : ": ", shown_text(line));
   if (!is_plain(line)) return wrong(where, "it has characters that are not plain ASCII");
   attack.victim = trimmed(take(line, ':'));
   if (!is_victim(attack.victim)) return wrong(where, "it does not begin with the name of a program and a colon");
@@ -150,30 +158,35 @@ std::optional<Threat> threat_of(std::string_view letter) {
 
 Result<std::vector<std::string>> lines_of_source(std::string_view victim, std::string_view source) {
   std::vector<std::string> out;
+  std::vector<std::string> places;
   bool none = false;
   bool open = false;
-  while (source.starts_with("//")) {
+  for (std::size_t number = 1; source.starts_with("//"); ++number) {
+    const std::string place = fmt::format("{}.c:{}", victim, number);
     const std::string_view line = trimmed(take(source, '\n'));
     if (line.starts_with(kMark)) {
       const std::string_view rest = trimmed(line.substr(kMark.size()));
       none = none || rest.starts_with("none; ");
       open = !rest.starts_with("none; ");
-      if (open) out.push_back(fmt::format("{}: {}", victim, rest));
+      if (!open) continue;
+      out.push_back(fmt::format("{}: {}", victim, rest));
+      places.push_back(place);
     } else if (open && line.starts_with(kGoesOn)) {
       out.back() += fmt::format(" {}", trimmed(line.substr(2)));
     } else {
       open = false;
       if (line.find("attack:") != std::string_view::npos) {
-        return wrong(victim, fmt::format("{} is no attack line", shown_text(line)),
+        return wrong(place, fmt::format("{} is no attack line", shown_text(line)),
                      "begin it with \"// attack:\", and what goes on with four blanks");
       }
     }
   }
   if (out.empty() == !none) {
-    return wrong(victim, none ? "it says that it is no attack, and has one" : "its header has no attack line",
+    return wrong(fmt::format("{}.c", victim),
+                 none ? "it says that it is no attack, and has one" : "its header has no attack line",
                  "write \"// attack: D its-name | tries to …\" or \"// attack: none; why\" below its first comment");
   }
-  for (const std::string& line : out) CLOCHE_TRY(read_line(line));
+  for (std::size_t i = 0; i < out.size(); ++i) CLOCHE_TRY(read_line(out[i], places[i]));
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "prove/manifest.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -71,8 +72,7 @@ TEST(Manifest, AWrongLineIsAnErrorThatNamesIt) {
        }) {
     const auto outcome = read(line);
     ASSERT_FALSE(outcome) << line;
-    const bool is_of_words = outcome.error().step == "command line";
-    EXPECT_TRUE(is_of_words || outcome.error().step == "attack " + shown_text(line)) << outcome.error().text();
+    EXPECT_EQ(outcome.error().step, "attack " + shown_text(line)) << outcome.error().text();
   }
 }
 
@@ -93,6 +93,24 @@ TEST(Manifest, SourcesAreReadToTheEndOfTheirHeader) {
   ASSERT_TRUE(lines) << lines.error().text();
   EXPECT_EQ(*lines,
             (std::vector<std::string>{"x: A one | args: a b | tries to go on", "x: B two | tries to be another"}));
+}
+
+TEST(Manifest, AWrongLineOfASourceIsNamedByItsFileAndLine) {
+  const auto step = [](const char* source) {
+    const auto lines = lines_of_source("41_x", source);
+    return lines ? std::string() : lines.error().text();
+  };
+  const std::string good = "// What it is.\n//\n// attack: A one | tries to be right\n";
+  using testing::AllOf;
+  using testing::HasSubstr;
+  using testing::StartsWith;
+  EXPECT_THAT(step((good + "// attack: B two |\n//     args: 'open | tries to go on\n").c_str()),
+              AllOf(StartsWith("41_x.c:4: attack "), HasSubstr("args: a single quote is not closed")));
+  EXPECT_THAT(step((good + "// attack: B two | beside: \"x | tries to go on\n").c_str()),
+              AllOf(StartsWith("41_x.c:4: attack "), HasSubstr("beside: a double quote is not closed")));
+  EXPECT_THAT(step((good + "// attack: B two | held: x | tries to go on\n").c_str()), StartsWith("41_x.c:4: attack "));
+  EXPECT_THAT(step((good + "// and an attack: of another kind\n").c_str()), StartsWith("41_x.c:4: "));
+  EXPECT_THAT(step("// Nothing.\nint main;\n"), StartsWith("41_x.c: "));
 }
 
 TEST(Manifest, ASourceSaysThatItIsNoneOrHasALine) {
