@@ -23,8 +23,13 @@ std::string_view without_line_end(std::string_view text) {
   return text;
 }
 
-// Whether a line of base64 ends at the end of a text, or begins to.
-bool is_end_of_digits(std::string_view text) { return ends_in_digits(without_line_end(text), kLineDigits); }
+// Whether a line of base64 that waits for the next ends at the end of a text, or begins to.
+bool is_end_of_digits(std::string_view text) {
+  text = without_line_end(text);
+  if (ends_in_digits(text, kEndDigits)) return true;
+  const std::size_t begin = text.rfind('\n') + 1;  // 0 if there is none
+  return text.size() - begin >= kLineDigits && ends_in_digits(text, text.size() - begin);
+}
 
 // Whether all that ends with `less` ends with `more`, too, as far as that is known.
 bool covers(Window more, Window less) {
@@ -74,7 +79,7 @@ std::size_t SpelledTexts::to_hold(std::string_view text, std::size_t most) const
 }
 
 std::size_t SpelledTexts::to_keep(std::string_view text) const {
-  constexpr std::size_t kContext = std::max(kLongestSpelling, kLineDigits + 2);
+  constexpr std::size_t kContext = kLongestSpelling + kEndDigits;  // what a first spelling or line begins with
   return reach(text, text.size(), Lines::kGo) + kContext;
 }
 

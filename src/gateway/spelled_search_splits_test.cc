@@ -3,6 +3,8 @@
 // takes.
 #include <gtest/gtest.h>
 
+#include "gateway/scrub_response.h"
+#include "gateway/secret_test_support.h"
 #include "gateway/spelled_test_support.h"
 
 namespace cloche::gateway {
@@ -74,6 +76,60 @@ TEST(SpelledSearch, X9_Base64IsFoundBehindAnyNumberOfBytesInLinesOfAnyWidth) {
         }
       }
     }
+  }
+}
+
+SecretVault vault_with(const std::string& value) {
+  egress::Secret secret = a_secret(egress::SecretPlace::kHeader, "X-Key");
+  secret.value = value;
+  secret.placeholder = std::string(value.size(), '#');
+  return vault_of({secret});
+}
+
+// Each line by itself, as a server that flushes after each: nothing that is sent on may have the value in it.
+TEST(SpelledSearch, X9_Base64IsHeldBackLineByLineHoweverShortTheLinesAre) {
+  const std::string value = "sk-Real_Value_0123456789_abcdefgh";
+  const SecretVault vault = vault_with(value);
+  for (std::size_t before = 0; before < 30; ++before) {
+    const std::string digits = to_base64(std::string(before, 'x') + value + " and more of it");
+    for (std::size_t width = 4; width <= 80; ++width) {
+      for (const std::string end : {"\n", "\r\n"}) {
+        ScrubStream stream(vault);
+        std::string out;
+        for (std::size_t at = 0; at < digits.size(); at += width) out += stream.feed(digits.substr(at, width) + end);
+        out += stream.finish();
+        std::erase_if(out, [](char c) { return c == '\r' || c == '\n'; });
+        ASSERT_EQ(out.size(), digits.size());
+        const std::string text = from_base64(out).value_or("");
+        // The first and the last digit belong to the neighbours as well.
+        ASSERT_EQ(text.substr(before + 1, value.size() - 2), std::string(value.size() - 2, '#')) << width << end;
+      }
+    }
+  }
+}
+
+TEST(SpelledSearch, X9_BehindOtherWordsALineOfTwelveDigitsWaits) {
+  const std::string value = "sk-Real_Value_0123456789_abcdefgh";
+  const SecretVault vault = vault_with(value);
+  const std::string digits = to_base64(value);
+  for (std::size_t width = 12; width <= 44; ++width) {
+    ScrubStream stream(vault);
+    std::string out = stream.feed("key: " + digits.substr(0, width) + "\n");
+    if (width < digits.size()) {
+      EXPECT_EQ(out, "") << width;
+    }
+    out += stream.feed(digits.substr(width) + "\n");
+    out += stream.finish();
+    EXPECT_EQ(out.find(digits.substr(0, 8)), std::string::npos) << out;
+  }
+}
+
+TEST(ScrubStream, LinesThatEndInAnOrdinaryWordDoNotWait) {
+  const SecretVault vault = vault_with("sk-Real_Value_0123456789_abcdefgh");
+  for (const std::string line :
+       {"all is well\n", "ok\n", "{\"a\": 1}\n", "event: message\n", "100%\r\n", "done.\n", "\n"}) {
+    ScrubStream stream(vault);
+    EXPECT_EQ(stream.feed(line), line);
   }
 }
 
