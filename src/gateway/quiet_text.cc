@@ -11,38 +11,39 @@ namespace cloche::gateway {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-// Any window of a grid that lies in a text lies in its first bytes: so long must a text be at least.
-constexpr std::size_t kShortest = 2 * QuietText::kWindow - 1;
+// Wherever the windows of a grid lie, one of them lies in so many bytes.
+constexpr std::size_t kTail = 2 * QuietText::kWindow - 1;
+constexpr unsigned char kHigh = 0x80;  // the sort of all bytes beyond ASCII
+static_assert(std::endian::native == std::endian::little, "bytes are read into windows as they lie");
+
+bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+std::size_t length_of(Window window) {
+  return window == 0 ? 0 : QuietText::kWindow - static_cast<std::size_t>(std::countr_zero(window)) / 8;
+}
 
 }  // namespace
 
-QuietText::QuietText(const std::vector<std::string_view>& texts) {
+QuietText::QuietText(const std::vector<std::string_view>& texts, const Key& key) : key_(key) {
   std::array<bool, 256> used{};
   for (const std::string_view text : texts) {
     for (const char c : text) used[static_cast<unsigned char>(c)] = true;
   }
   note_kinds(used);
-  is_on_ = std::ranges::all_of(texts, [](std::string_view text) { return text.size() >= kShortest; });
-  // So many that a window of any other text is hardly ever taken for one of these.
-  const std::size_t bits = std::bit_ceil(std::max(texts.size(), std::size_t{4}) * kWindow * 256);
-  shift_ = static_cast<unsigned>(kWordBits - static_cast<std::size_t>(std::countr_zero(bits)));
-  beginnings_.resize(bits / kWordBits);
-  for (const std::string_view text : texts) {
-    for (std::size_t at = 0; is_on_ && at < kWindow; ++at) {
-      const std::size_t bit = bit_of(text.data() + at);
-      beginnings_[bit / kWordBits] |= std::uint64_t{1} << bit % kWordBits;
-    }
-  }
+  note_ends(texts);
   explicit_bzero(used.data(), sizeof used);
 }
 
 QuietText::~QuietText() {
-  explicit_bzero(beginnings_.data(), beginnings_.size() * sizeof beginnings_[0]);
+  explicit_bzero(ends_.data(), ends_.size() * sizeof ends_[0]);
+  explicit_bzero(key_.data(), sizeof key_);
   explicit_bzero(kinds_.data(), sizeof kinds_);
+  explicit_bzero(sorts_.data(), sizeof sorts_);
   explicit_bzero(stops_.data(), sizeof stops_);
 }
 
-// Another reading than a byte itself matters only if it means something that occurs in a text.
+// Another reading than a byte itself matters only if it means something that occurs in a text. Letters and digits are
+// always taken for ones that do: which signs a value has is told by the time, and no more.
 void QuietText::note_kinds(const std::array<bool, 256>& used) {
   const auto is_used = [&](char c) { return used[static_cast<unsigned char>(c)]; };
   const bool has_high = std::any_of(used.begin() + 0x80, used.end(), [](bool is) { return is; });
@@ -52,12 +53,74 @@ void QuietText::note_kinds(const std::array<bool, 256>& used) {
   for (std::size_t byte = 0; byte < kinds_.size(); ++byte) {
     const auto c = static_cast<char>(static_cast<unsigned char>(byte));
     Byte& kind = kinds_[byte];
+    if (used[byte] || is_letter_or_digit(c)) sorts_[byte] = static_cast<unsigned char>(byte);
     if (begins_spelling(c)) kind = Byte::kSign;
-    if ((c == '+' && is_used(' ')) || (byte >= 0x80 && has_high)) kind = Byte::kOther;
-    if ((c == '"' || c == '\'') && is_used(c)) kind = Byte::kQuote;
-    if (c == '\n') kind = is_used(c) ? Byte::kOther : Byte::kLineEnd;
+    if (byte >= 0x80 && has_high) {
+      kind = Byte::kMerged;
+      sorts_[byte] = kHigh;
+    }
+    if (c == '+' && is_used(' ')) {
+      kind = Byte::kMerged;
+      sorts_[byte] = ' ';
+    }
+    if ((c == '"' || c == '\'') && is_used(c)) kind = Byte::kMerged;
+    if (c == '\n') kind = Byte::kLineEnd;
     if (kind != Byte::kItself && byte < 0x80) stops_[stops++].fill(static_cast<unsigned char>(byte));
   }
+  for (const unsigned char sort :
+       {static_cast<unsigned char>('"'), static_cast<unsigned char>('\''), static_cast<unsigned char>('\\'), kHigh}) {
+    repeats_[sort] = true;
+  }
+}
+
+void QuietText::note_ends(const std::vector<std::string_view>& texts) {
+  is_on_ = true;
+  for (const std::string_view text : texts) {
+    const std::size_t length = length_of(window_of(text));
+    if (length < kWindow && length > 0) mask_ &= ~Window{0} << 8 * (kWindow - length);
+    is_on_ = is_on_ && length == kWindow && text.size() >= kTail;
+  }
+  // So many that a window of any other text is hardly ever taken for one of these.
+  const std::size_t bits = std::bit_ceil(std::max(texts.size(), std::size_t{4}) * kWindow * 256);
+  shift_ = static_cast<unsigned>(kWordBits - static_cast<std::size_t>(std::countr_zero(bits)));
+  ends_.resize(bits / kWordBits);
+  for (const std::string_view text : texts) {
+    add_bit(window_of(text) & mask_);
+    for (std::size_t at = text.size() - kTail; is_on_ && at + kWindow <= text.size(); ++at) {
+      Window window = 0;
+      memcpy(&window, text.data() + at, sizeof window);
+      add_bit(window);
+    }
+  }
+}
+
+Window QuietText::window_of(std::string_view text) const {
+  Window out = 0;
+  for (const char c : text) out = push(out, c);
+  return out;
+}
+
+// Twice, with the upper half in between: of one product somebody could learn the key, one window at a time.
+std::size_t QuietText::bit_of(Window window) const {
+  std::uint64_t mixed = (window ^ key_[0]) * (key_[1] | 1);
+  mixed = (mixed ^ mixed >> 32) * (key_[2] | 1);
+  return mixed >> shift_;
+}
+
+bool QuietText::has_bit(Window window) const {
+  const std::size_t bit = bit_of(window);
+  return (ends_.data()[bit / kWordBits] >> bit % kWordBits & 1) != 0;  // each bit has its place
+}
+
+void QuietText::add_bit(Window window) {
+  const std::size_t bit = bit_of(window);
+  ends_[bit / kWordBits] |= std::uint64_t{1} << bit % kWordBits;
+}
+
+bool QuietText::has_window(const char* bytes) const {
+  Window window = 0;
+  memcpy(&window, bytes, sizeof window);
+  return has_bit(window);
 }
 
 // As many bytes at a time as fit a register: a compiler does not find this by itself.
@@ -78,38 +141,19 @@ bool QuietText::has_stop(const char* block) const {
   return std::ranges::any_of(words, [](std::uint64_t word) { return word != 0; });
 }
 
-std::size_t QuietText::bit_of(const char* window) const {
-  static_assert(kWindow == sizeof(std::uint64_t));
-  std::uint64_t bytes = 0;
-  memcpy(&bytes, window, sizeof bytes);
-  return bytes * 0x9e3779b97f4a7c15 >> shift_;  // an odd number: each byte has its part in the last bits
-}
-
-bool QuietText::is_beginning(const char* window) const {
-  const std::size_t bit = bit_of(window);
-  return (beginnings_.data()[bit / kWordBits] >> bit % kWordBits & 1) != 0;  // each bit has its place
-}
-
-// Windows of a grid: a text that began before the last of them, which none of them is a part of, has ended there. One
-// that begins in the last bytes before is seen whole from the place that is told.
-std::size_t QuietText::pass(std::string_view text, std::size_t at) const {
-  if (!is_on_) return at;
-  const auto has_beginning = [&](std::size_t from, std::size_t windows) {
-    bool any = false;
-    for (std::size_t i = 0; i < windows; ++i) any |= is_beginning(text.data() + from + i * kWindow);
-    return any;
-  };
-  const auto stands = [&](std::size_t place) { return kind(text[place]) == Byte::kItself; };
-  std::size_t end = at;
-  while (text.size() - end >= kBlock && !has_stop<kBlock>(text.data() + end) && !has_beginning(end, kBlock / kWindow)) {
+// Windows of a grid: of a text that ends behind the first of them, one is among its last bytes.
+std::size_t QuietText::pass(std::string_view text, std::size_t from) const {
+  if (!is_on_) return from;
+  std::size_t end = from;
+  while (text.size() - end >= kBlock && !has_stop<kBlock>(text.data() + end)) {
+    const bool is_like_one = has_window(text.data() + end) | has_window(text.data() + end + kWindow);
+    if (is_like_one) break;
     end += kBlock;
   }
-  while (text.size() - end >= kWindow && !has_stop<kWindow>(text.data() + end) && !has_beginning(end, 1)) {
+  while (text.size() - end >= kWindow && !has_stop<kWindow>(text.data() + end) && !has_window(text.data() + end)) {
     end += kWindow;
   }
-  // The byte behind stands for itself as well.
-  if (end > at && (end == text.size() || !stands(end))) end -= kWindow;
-  return end == at ? at : end - kWindow + 1;
+  return end;
 }
 
 }  // namespace cloche::gateway

@@ -11,8 +11,6 @@ namespace {
 
 using proto::same_name;
 
-constexpr std::size_t kContext = std::max(kLongestSpelling, kLineDigits + 2);  // of what is gone, to read on from
-
 std::string scrubbed(const SecretVault& vault, std::string_view text) {
   ScrubStream stream(vault);
   std::string out = stream.feed(text);
@@ -69,7 +67,7 @@ std::string ScrubStream::feed(std::string_view bytes) {
 std::string ScrubStream::release(std::size_t kept) {
   std::string out(out_, 0, out_.size() - kept);
   std::string held(out_, out_.size() - kept);
-  const std::size_t context = std::min(raw_.size(), kept + kContext);
+  const std::size_t context = std::min(raw_.size(), texts_->to_keep(raw_));
   std::string raw(raw_, raw_.size() - context);
   wipe(out_);
   wipe(raw_);

@@ -1,6 +1,10 @@
 #include "gateway/secret_vault.h"
 
+#include <string.h>
+#include <sys/random.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -92,10 +96,10 @@ struct SecretVault::State {
   std::optional<SecretMatcher> find_placeholder;
   std::optional<SpelledTexts> find_value;
 
-  void build_matchers();
+  void build_matchers(const QuietText::Key& key);
 };
 
-void SecretVault::State::build_matchers() {
+void SecretVault::State::build_matchers(const QuietText::Key& key) {
   std::vector<SecretForm> placeholder_forms, value_forms;
   std::vector<SecretMatcher::Needle> placeholder_needles;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -112,7 +116,7 @@ void SecretVault::State::build_matchers() {
     placeholder_needles[i].bytes = placeholder_forms[i].bytes.view();
   }
   find_placeholder.emplace(placeholder_needles);
-  find_value.emplace(std::move(value_forms));
+  find_value.emplace(std::move(value_forms), key);
 }
 
 bool SecretVault::Entry::is_for(const proto::HostName& host, std::uint16_t port) const {
@@ -136,7 +140,12 @@ Result<SecretVault> SecretVault::take(std::vector<egress::Secret>& secrets) {
     state->values.emplace_back(std::string(secret.value));
   }
   CLOCHE_TRY(check_apart(secrets));
-  state->build_matchers();
+  QuietText::Key key;
+  if (::getrandom(key.data(), sizeof key, 0) != static_cast<ssize_t>(sizeof key)) {
+    return fail_errno(errno, "secrets", "the kernel gave no random bytes", "allow getrandom in the filter around us");
+  }
+  state->build_matchers(key);
+  explicit_bzero(key.data(), sizeof key);
   return SecretVault(std::move(state));
 }
 

@@ -44,9 +44,11 @@ constexpr bool begins_pair(char c) { return c == '\'' || c == '"' || c == '\xc2'
 // bytes before that.
 bool may_end_spelling(std::string_view text, std::size_t since);
 
-// A line of base64 that goes on in the next has at least so many digits: it waits for that. Shorter ones are read on from
-// as well, but go as they come: most lines of a text end in a letter, and nobody is to wait for the next.
-inline constexpr std::size_t kLineDigits = 40;
+// A line of base64 that goes on in the next waits for that: one that is nothing but so many digits, or ends in more of
+// them behind something else. Shorter ones are read on from as well, but go as they come: most lines of a text end in a
+// word, and nobody is to wait for the next.
+inline constexpr std::size_t kLineDigits = 4;
+inline constexpr std::size_t kEndDigits = 12;
 // Whether a line of base64 may end here.
 bool ends_in_digits(std::string_view text, std::size_t count);
 
