@@ -40,6 +40,7 @@ Task<Drained> drain(const sys::Pipe& pipe, Stream& to, std::size_t left) {
 }  // namespace
 
 std::optional<PipePool::Loan> PipePool::take() {
+  if (lent_ == kMostLent) return std::nullopt;
   if (!idle_.empty()) {
     auto best = std::ranges::max_element(idle_, {}, &Idle::bytes);
     Loan loan(*this, std::move(best->pipe), best->bytes);
@@ -61,11 +62,13 @@ std::optional<PipePool::Loan> PipePool::take() {
 void PipePool::Loan::give_back() {
   if (pool_->idle_.size() == kKept) return;
   pool_->idle_.push_back({std::move(pipe_), bytes_});
-  pool_ = nullptr;
+  --std::exchange(pool_, nullptr)->lent_;
 }
 
 PipePool::Loan::~Loan() {
-  if (pool_ != nullptr && bytes_ == kLargeBytes) --pool_->large_;
+  if (pool_ == nullptr) return;
+  --pool_->lent_;
+  if (bytes_ == kLargeBytes) --pool_->large_;
 }
 
 Task<bool> account(Shared& shared, Flow& flow, Way way, std::size_t bytes) {
@@ -124,8 +127,8 @@ Task<Turn> move_little(Shared& shared, Flow& flow, Stream& from, Stream& to, Way
 Task<Turn> move_much(Shared& shared, Flow& flow, Stream& from, Stream& to, Way way) {
   std::optional<PipePool::Loan> loan = shared.pipes.take();
   if (!loan) {
-    flow.abort("no pipe could be made for it");
-    co_return Turn::kOver;
+    const Turn turn = co_await move_little(shared, flow, from, to, way);
+    co_return turn;
   }
   const sys::Pipe& pipe = loan->pipe();
   const std::size_t most = shared.meter.most_at_once(loan->bytes());

@@ -1,6 +1,6 @@
 // Bytes from one socket to another, without looking at them. Many go through a pipe of the kernel's, so that they are
 // not copied into this process; few go through it, which takes fewer calls. Pipes are borrowed while bytes are in them,
-// so that idle connections hold none.
+// so that idle connections hold none; where there is none left, many bytes go as few do.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,15 @@ struct Shared;
 class Flow;
 
 // A large pipe takes what waits in a socket at once: fewer calls for the same bytes, and fewer times that somebody is
-// woken. Of these there are few, because all processes of a user share what the kernel allows for pipes.
+// woken. Of these there are few, and not many of the others, because all processes of a user share what the kernel
+// allows for pipes: a guest that reads nothing on a thousand connections would leave others with small ones.
 class PipePool {
  public:
   class Loan {
    public:
-    Loan(PipePool& pool, sys::Pipe pipe, std::size_t bytes) : pool_(&pool), pipe_(std::move(pipe)), bytes_(bytes) {}
+    Loan(PipePool& pool, sys::Pipe pipe, std::size_t bytes) : pool_(&pool), pipe_(std::move(pipe)), bytes_(bytes) {
+      ++pool.lent_;
+    }
     Loan(Loan&& other) noexcept
         : pool_(std::exchange(other.pool_, nullptr)), pipe_(std::move(other.pipe_)), bytes_(other.bytes_) {}
     Loan& operator=(Loan&&) = delete;
@@ -41,17 +44,19 @@ class PipePool {
     sys::Pipe pipe_;
     std::size_t bytes_;
   };
-  std::optional<Loan> take();
+  std::optional<Loan> take();  // none: too many are on loan, or the kernel has none
 
  private:
   static constexpr std::size_t kKept = 16;
   static constexpr std::size_t kMostLarge = 4;
+  static constexpr std::size_t kMostLent = 48;  // 15 MiB of the 64 that a user has by default
   struct Idle {
     sys::Pipe pipe;
     std::size_t bytes;
   };
   std::vector<Idle> idle_;
   std::size_t large_ = 0;  // here and on loan
+  std::size_t lent_ = 0;
 };
 
 struct Ends {

@@ -33,6 +33,25 @@ TEST(PipePool, FewPipesAreLargeHoweverManyAreOnLoan) {
   }
 }
 
+TEST(PipePool, N8_NoMoreAreLentThanAUserCanSpare) {
+  PipePool pool;
+  std::vector<PipePool::Loan> loans;
+  while (auto loan = pool.take()) {
+    loans.push_back(std::move(*loan));
+    ASSERT_LE(loans.size(), 64u);
+  }
+  EXPECT_GT(loans.size(), 16u);
+  const std::size_t most = loans.size();
+  for (PipePool::Loan& loan : loans) loan.give_back();  // some of them are closed
+  loans.clear();
+  for (std::size_t i = 0; i < most; ++i) {
+    auto loan = pool.take();
+    ASSERT_TRUE(loan) << i;
+    loans.push_back(std::move(*loan));
+  }
+  EXPECT_FALSE(pool.take());
+}
+
 TEST(PipePool, ALargePipeThatCameBackIsTakenFirst) {
   PipePool pool;
   std::vector<PipePool::Loan> loans;

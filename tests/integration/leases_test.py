@@ -191,6 +191,24 @@ class Hosts(LeaseCase):
                          [("granted", f"uid {os.geteuid()}"), ("ended", "lease")])
         self.assertTrue(any("the lease was over" in one["reason"] for one in network["connections"]), network)
 
+    def test_X10_a_lease_of_the_policy_begins_with_the_run(self):
+        server, port = self.serve()
+        _, other_port = self.serve()
+        policy = self.path("policy.toml", f"""version = 1
+extends = "untrusted"
+[net]
+allow = [{{ host = "localhost:{port}", for = "6s" }}, {{ host = "localhost:{other_port}", for = "10m" }}]
+""")
+        self.guest("--policy", policy)
+        self.assertEqual(self.tell("dial", "open", "localhost", port), "\x01hello\n")
+        self.assertEqual(self.tell("dial", "long", "localhost", other_port), "\x01hello\n")
+        self.assert_ended("open")
+        self.assert_denied(self.tell("dial", "late", "localhost", port))
+        self.assertEqual(self.tell("say", "long", "more\n"), "more\n")
+        self.assertEqual(server.callers, 1)
+        self.assertEqual([(one["change"], one["text"], one["by"]) for one in self.report()["changes"]],
+                         [("ended", f"localhost:{port}", "lease")])
+
     def test_X10_revoking_closes_connections_and_tunnels_and_no_others(self):
         server, port = self.serve()
         other, other_port = self.serve()

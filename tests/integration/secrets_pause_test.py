@@ -1,5 +1,6 @@
 """Secrets: what is held back for a look goes on after a pause, and a pause lets nothing through; stopped bodies count."""
 # needs: a network of its own
+import base64
 import json
 import ssl
 import time
@@ -154,6 +155,32 @@ print(json.dumps([token, [ask("https://{HOST}/" + kind, auth) for kind in ("chun
 """)
         token, answers = results
         self.assertEqual([(status, body) for status, _, body in answers], [(200, token)] * 3)
+
+    def test_X9_a_body_of_base64_in_short_lines_tells_nothing_of_it(self):
+        """Each line by itself and late: none goes on before it is clear that it is no piece of the value."""
+        widths = (4, 16, 20, 36)
+
+        def talk(link):
+            head = head_from(link)
+            digits = base64.b64encode(b"xx" + value_in(head) + b" and more of it")
+            width = int(head.split()[1][1:])
+            link.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for at in range(0, len(digits), width):
+                line = digits[at:at + width] + b"\n"
+                link.sendall(b"%x\r\n%s\r\n" % (len(line), line))
+                time.sleep(PAUSE / 20)
+            link.sendall(b"0\r\n\r\n")
+
+        self.listen_with_tls(talk)
+        results, _ = self.guest(f"""
+auth = {{"Authorization": "Bearer " + token}}
+print(json.dumps([ask("https://{HOST}/%d" % width, auth) for width in {widths}]))
+""")
+        for width, (status, _, body) in zip(widths, results, strict=True):
+            text = base64.b64decode(body.replace("\n", "")).decode("latin-1")
+            self.assertEqual((status, text[:2], text[-15:]), (200, "xx", " and more of it"), width)
+            for at in range(2, len(VALUE) - 4):  # the first and the last digit belong to the neighbours as well
+                self.assertNotIn(VALUE[at:at + 3], text[3:-16], width)
 
     def test_X9_a_guest_that_does_not_read_makes_no_pause(self):
         """What waits is the guest's fault then, and the server has more to say."""
