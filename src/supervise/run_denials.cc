@@ -53,11 +53,13 @@ void add_named(Report& report, std::string_view errors, const std::vector<observ
   }
   if (plan.watch >= filter::Watch::kAll) return;
   observe::find_missing(named, seen, plan);
-  for (Denial& denial : observe::explain(named, plan, look)) {
-    const bool told = std::ranges::any_of(
-        report.denials, [&](const Denial& d) { return d.what == denial.what && d.detail == denial.detail; });
-    if (!told && denial.what != "more") report.denials.push_back(std::move(denial));
-  }
+  std::vector<Denial> found = observe::explain(named, plan, look);
+  std::erase_if(found, [&](const Denial& denial) {
+    return denial.what == "more" || std::ranges::any_of(report.denials, [&](const Denial& d) {
+             return d.what == denial.what && d.detail == denial.detail;
+           });
+  });
+  report.denials.insert(report.denials.begin(), std::move_iterator(found.begin()), std::move_iterator(found.end()));
 }
 
 }  // namespace
@@ -79,7 +81,7 @@ void Run::add_unseen_limits() {
     found.push_back({"limit", key + ": its errors sound like it", 0, "", observe::raised_limit(plan_, key)});
   }
   // What was seen to be denied goes before.
-  const bool known = std::ranges::any_of(report_.denials, [](const Denial& d) { return !is_usual(d); });
+  const bool known = std::ranges::any_of(report_.denials, [](const Denial& d) { return d.count != 0 && !is_usual(d); });
   report_.denials.insert(known ? report_.denials.end() : report_.denials.begin(), found.begin(), found.end());
 }
 
