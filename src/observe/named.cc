@@ -151,7 +151,7 @@ std::vector<Denial> explain_ways(const std::vector<Denial>& denials, const std::
   return out;
 }
 
-void put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd) {
+bool put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd) {
   const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMostText));
   const std::size_t network = place_of_network(text);
   const auto place = [&](const Denial& denial) -> std::size_t {
@@ -172,6 +172,7 @@ void put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
   });
   denials.clear();
   for (auto& [at, denial] : all) denials.push_back(std::move(denial));
+  return !all.empty() && all.front().first != 0;
 }
 
 std::vector<Sighting> named_paths(const std::vector<std::string>& argv, std::string_view errors) {

@@ -90,6 +90,18 @@ class TheCulprit(DenialCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertNotIn(("read", name), self.told(report, "read"))
 
+    def test_X4_what_it_only_looked_at_and_failed_of_among_what_it_did_without(self):
+        wanted = self.file("wanted", "")
+        body = f"import os\ntry: open({self.data!r})\nexcept OSError: pass\nprint(os.stat({wanted!r}).st_size)\n"
+        command = ["/usr/bin/python3", "-c", body]
+        _, first, said = self.ended(*command)
+        self.assertEqual((first["detail"], first["count"]), (wanted, 0))
+        self.assertTrue(said.startswith(f"perhaps read {wanted}"), said)
+        self.helps(first["allow"], *command)
+        # Who speaks of neither is told what was seen.
+        _, first, _ = self.ended("/usr/bin/python3", "-c", body.replace("print(", "import sys; sys.stderr = None; print("))
+        self.assertEqual(first["detail"], self.data)
+
     def test_X4_who_wants_the_network_and_reads_much_on_the_way(self):
         body = "import socket, sys\nfor n in ('/etc/services', '/etc/protocols'):\n  try: open(n)\n  except OSError: pass\n" \
                "try: socket.getaddrinfo('host.example', 22)\nexcept OSError as e: sys.exit('no: ' + str(e))\nsocket.socket()\n"
