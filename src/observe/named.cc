@@ -72,6 +72,19 @@ std::size_t last_place(std::string_view text, std::string_view name) {
   return 0;
 }
 
+// Where errors speak of the network for the last time; 0 is nowhere. A program that was refused a socket names no path.
+std::size_t place_of_network(std::string_view text) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"resolve host", "resolve hostname", "name resolution", "Name or service not known", "etwork is unreachable",
+       "Address family not supported", "EAFNOSUPPORT", "EAI_AGAIN", "ENOTFOUND", "ENETUNREACH"});
+  std::size_t last = 0;
+  for (const std::string_view words : kWords) {
+    const std::size_t at = text.rfind(words);
+    if (at != std::string_view::npos) last = std::max(last, at + 1);
+  }
+  return last;
+}
+
 // The outermost part of a path that the host does not have, in a directory that it has.
 std::string first_missing(std::string path, const HostLook& look) {
   for (std::size_t slash = path.rfind('/'); slash != 0 && slash != std::string::npos; slash = path.rfind('/')) {
@@ -138,9 +151,11 @@ std::vector<Denial> explain_ways(const std::vector<Denial>& denials, const std::
   return out;
 }
 
-void put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd) {
+bool put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd) {
   const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMostText));
+  const std::size_t network = place_of_network(text);
   const auto place = [&](const Denial& denial) -> std::size_t {
+    if (denial.what == "socket" && denial.detail.starts_with("AF_INET")) return network;
     if (!is_of_a_path(denial)) return 0;
     const std::string_view name = denial.detail;
     const bool below = name.size() > cwd.size() + 1 && name.starts_with(cwd) && name[cwd.size()] == '/';
@@ -157,6 +172,7 @@ void put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
   });
   denials.clear();
   for (auto& [at, denial] : all) denials.push_back(std::move(denial));
+  return !all.empty() && all.front().first != 0;
 }
 
 std::vector<Sighting> named_paths(const std::vector<std::string>& argv, std::string_view errors) {

@@ -30,7 +30,9 @@ std::vector<Denial> explain_ways(const std::vector<Denial>& denials, const std::
                                  const Plan& plan, const HostLook& look);
 
 // What the end of the errors names comes first, the last one leading: a guest is denied many things that it does
-// without, and says of which one it failed. Relative names start in `cwd`. Of one name the line that allows most leads.
-void put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd);
+// without, and says of which one it failed; so does who was refused a socket and speaks of the network. Relative names
+// start in `cwd`. Of one name the line that allows most leads.
+// False: none is named.
+bool put_named_first(std::vector<Denial>& denials, std::string_view errors, const std::string& cwd);
 
 }  // namespace cloche::observe

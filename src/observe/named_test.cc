@@ -42,6 +42,23 @@ TEST(Named, X4_WhatTheCommandNames) {
   EXPECT_THAT(names({"x", "/a", "/a/", "/"}, "/a"), ElementsAre("/a"));
 }
 
+TEST(Named, X4_WhoSpeaksOfTheNetworkWasRefusedASocket) {
+  const auto first = [](std::string_view errors) {
+    std::vector<Denial> denials = {
+        {"read", "/etc/services", 1}, {"read", "/etc/ssh/ssh_config", 1}, {"socket", "AF_INET", 1}};
+    put_named_first(denials, errors, "/work");
+    return denials.front().detail;
+  };
+  for (const char* errors :
+       {"ssh: Could not resolve hostname h: Temporary failure in name resolution\n",
+        "fatal: unable to access 'https://h/': Could not resolve host: h\n", "Error: getaddrinfo EAI_AGAIN h\n",
+        "OSError: [Errno 97] Address family not supported by protocol\n"}) {
+    EXPECT_EQ(first(errors), "AF_INET") << errors;
+  }
+  EXPECT_EQ(first("no name resolution\ncat: /etc/ssh/ssh_config: No such file or directory\n"), "/etc/ssh/ssh_config");
+  EXPECT_EQ(first("it failed\n"), "/etc/services");
+}
+
 TEST(Named, X4_WhatOnlyTheHostHasInAPlaceOfTheCellIsMissing) {
   const Plan plan = sample();
   const Host host = Host().has("/work/x.js").has("/home/me/out/y").has("/usr/lib/z");

@@ -39,25 +39,36 @@ std::string limit_of(OutcomeKind kind) {
   }
 }
 
+// What is named and was not seen to be tried, but for what is in the report already.
+std::vector<Denial> unseen(std::vector<observe::Sighting> named, const std::vector<observe::Sighting>& seen,
+                           const Report& report, const Plan& plan, const observe::HostLook& look) {
+  if (plan.watch >= filter::Watch::kAll) return {};
+  observe::find_missing(named, seen, plan);
+  std::vector<Denial> found = observe::explain(named, plan, look);
+  std::erase_if(found, [&](const Denial& denial) {
+    return denial.what == "more" || std::ranges::any_of(report.denials, [&](const Denial& d) {
+             return d.what == denial.what && d.detail == denial.detail;
+           });
+  });
+  return found;
+}
+
 // Below kAll not everything that is looked at is seen. Where nothing that was explains why a guest failed, what it has
 // named is asked for instead; where it was stopped on its way somewhere, what it has named of the rest.
 void add_named(Report& report, std::string_view errors, const std::vector<observe::Sighting>& seen, const Plan& plan,
                const observe::HostLook& look) {
   if (!failed_by_itself(report)) return;
-  observe::put_named_first(report.denials, errors, plan.cwd);
-  std::vector<observe::Sighting> named = observe::named_paths(report.argv, errors);
-  if (!std::ranges::all_of(report.denials, is_usual)) {
-    std::vector<Denial> ways = observe::explain_ways(report.denials, named, plan, look);
-    report.denials.insert(report.denials.begin(), std::move_iterator(ways.begin()), std::move_iterator(ways.end()));
-    return;
+  const bool any = observe::put_named_first(report.denials, errors, plan.cwd);
+  const std::vector<observe::Sighting> named = observe::named_paths(report.argv, errors);
+  std::vector<Denial> first;
+  if (std::ranges::all_of(report.denials, is_usual)) {
+    first = unseen(named, seen, report, plan, look);
+  } else {
+    first = observe::explain_ways(report.denials, named, plan, look);
+    // It was denied what it does not speak of, and speaks of something else.
+    if (first.empty() && !any) first = unseen(observe::named_paths({}, errors), seen, report, plan, look);
   }
-  if (plan.watch >= filter::Watch::kAll) return;
-  observe::find_missing(named, seen, plan);
-  for (Denial& denial : observe::explain(named, plan, look)) {
-    const bool told = std::ranges::any_of(
-        report.denials, [&](const Denial& d) { return d.what == denial.what && d.detail == denial.detail; });
-    if (!told && denial.what != "more") report.denials.push_back(std::move(denial));
-  }
+  report.denials.insert(report.denials.begin(), std::move_iterator(first.begin()), std::move_iterator(first.end()));
 }
 
 }  // namespace
@@ -79,7 +90,7 @@ void Run::add_unseen_limits() {
     found.push_back({"limit", key + ": its errors sound like it", 0, "", observe::raised_limit(plan_, key)});
   }
   // What was seen to be denied goes before.
-  const bool known = std::ranges::any_of(report_.denials, [](const Denial& d) { return !is_usual(d); });
+  const bool known = std::ranges::any_of(report_.denials, [](const Denial& d) { return d.count != 0 && !is_usual(d); });
   report_.denials.insert(known ? report_.denials.end() : report_.denials.begin(), found.begin(), found.end());
 }
 

@@ -65,9 +65,10 @@ class TheCulprit(DenialCase):
             commands += [["node", name]] if shutil.which("node", path="/usr/bin") else []
             for command in commands:
                 with self.subTest(command=command):
-                    code, _, said = self.ended(*command)
+                    code, first, said = self.ended(*command)
                     self.assertNotEqual(code, 0)
                     self.assertTrue(said.startswith(f"perhaps read {name}, "), said)
+                    self.assertEqual(first["detail"], name)
                     if place == "/dev/shm":  # of which nothing can be granted
                         self.assertNotIn("allowed by", said)
                         continue
@@ -88,6 +89,25 @@ class TheCulprit(DenialCase):
             done, report = self.run_report(*options, "--", "sh", "-c", body)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertNotIn(("read", name), self.told(report, "read"))
+
+    def test_X4_what_it_only_looked_at_and_failed_of_among_what_it_did_without(self):
+        wanted = self.file("wanted", "")
+        body = f"import os\ntry: open({self.data!r})\nexcept OSError: pass\nprint(os.stat({wanted!r}).st_size)\n"
+        command = ["/usr/bin/python3", "-c", body]
+        _, first, said = self.ended(*command)
+        self.assertEqual((first["detail"], first["count"]), (wanted, 0))
+        self.assertTrue(said.startswith(f"perhaps read {wanted}"), said)
+        self.helps(first["allow"], *command)
+        # Who speaks of neither is told what was seen.
+        _, first, _ = self.ended("/usr/bin/python3", "-c", body.replace("print(", "import sys; sys.stderr = None; print("))
+        self.assertEqual(first["detail"], self.data)
+
+    def test_X4_who_wants_the_network_and_reads_much_on_the_way(self):
+        body = "import socket, sys\nfor n in ('/etc/services', '/etc/protocols'):\n  try: open(n)\n  except OSError: pass\n" \
+               "try: socket.getaddrinfo('host.example', 22)\nexcept OSError as e: sys.exit('no: ' + str(e))\nsocket.socket()\n"
+        code, first, said = self.ended("/usr/bin/python3", "-c", body)
+        self.assertEqual((code, first["what"]), (1, "socket"), said)
+        self.assertTrue(said.startswith("socket AF_INET; name the host: net.allow"), said)
 
     def test_X4_what_programs_of_the_host_obey(self):
         os.makedirs(os.path.join(self.place, "repo/.git/hooks"))
@@ -239,7 +259,7 @@ finally:
         bodies = {'limits.memory = "1G"': "print(len(b'x' * (600 << 20)))", "limits.pids = 128": self.FORKS}
         for line, body in bodies.items():
             with self.subTest(line=line):
-                command = ["--", "/usr/bin/python3", "-c", body]
+                command = ["--", "/usr/bin/python3", "-c", body, self.data]  # which it only names
                 done, report = self.run_report(*command)
                 self.assertNotEqual(done.returncode, 0)
                 first = report["denials"][0]
