@@ -56,9 +56,7 @@ store::Sweep sweep_of_host() {
   return [facts = std::optional<CgroupFacts>()](const std::string& id, int directory,
                                                 const std::function<bool()>& go_on) mutable -> Status {
     Status copy;
-    if (const auto noted = noted_copy(directory); noted && !files::remove_left_copy(*noted, go_on)) {
-      copy = fail_errno(ECANCELED, "remove " + noted->path, "was stopped");
-    }
+    if (const auto noted = noted_copy(directory)) copy = files::remove_left_copy(*noted, go_on);
     if (!facts) facts = probe_fast().cgroup;
     CLOCHE_TRY(remove_left_behind(*facts, "/tmp", id, go_on));
     return copy;
