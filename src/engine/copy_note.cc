@@ -30,29 +30,37 @@ std::optional<files::FolderId> parse_id(std::string_view text) {
 
 }  // namespace
 
-void note_copy(int run_directory, const files::LeftCopy& copy) {
-  if (run_directory < 0) return;
+std::string copy_note(const files::LeftCopy& copy) {
   std::string text;
   if (copy.id) {
     text = fmt::format("{} {} {} ", copy.id->inode, copy.id->born_seconds, copy.id->born_nanoseconds);
   }
-  (void)store::replace_file(run_directory, kNote, text + "\n" + copy.path, store::Durable::kNo);
+  return text + "\n" + copy.path;
+}
+
+void note_copy(int run_directory, const files::LeftCopy& copy) {
+  if (run_directory < 0) return;
+  (void)store::replace_file(run_directory, kNote, copy_note(copy), store::Durable::kNo);
 }
 
 void forget_copy(int run_directory) {
   if (run_directory >= 0) ::unlinkat(run_directory, kNote, 0);
 }
 
+std::optional<files::LeftCopy> parse_copy_note(std::string_view text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  files::LeftCopy out{std::string(text.substr(end + 1)), std::nullopt};
+  if (end == 0) return out;
+  out.id = parse_id(text.substr(0, end));
+  if (!out.id) return std::nullopt;
+  return out;
+}
+
 std::optional<files::LeftCopy> noted_copy(int run_directory) {
   const auto text = store::read_in(run_directory, kNote, kLongest);
   if (!text) return std::nullopt;
-  const std::size_t end = text->find('\n');
-  if (end == std::string::npos) return std::nullopt;
-  files::LeftCopy out{text->substr(end + 1), std::nullopt};
-  if (end == 0) return out;
-  out.id = parse_id(std::string_view(*text).substr(0, end));
-  if (!out.id) return std::nullopt;
-  return out;
+  return parse_copy_note(*text);
 }
 
 }  // namespace cloche

@@ -101,9 +101,12 @@ Status keep_artifacts(const std::vector<files::GuestPlace>& places, const Keepin
 files::Caretaker caretaker_of(Janitor* janitor, int run_directory) {
   return {[=](const std::string& path) -> Status {
             note_copy(run_directory, {path, std::nullopt});
-            return janitor == nullptr ? Status{} : janitor->watch(Janitor::Kind::kDirectory, {path});
+            return janitor == nullptr ? Status{} : janitor->watch(Janitor::Kind::kCopy, {path});
           },
-          [=](const std::string& path, const files::FolderId& id) { note_copy(run_directory, {path, id}); },
+          [=](const std::string& path, const sys::DirectoryId& id) -> Status {
+            note_copy(run_directory, {path, files::FolderId{id.inode, id.born_seconds, id.born_nanoseconds}});
+            return janitor == nullptr ? Status{} : janitor->identify(path, id);
+          },
           [=](const std::string& path) {
             if (janitor != nullptr) janitor->forget({path});
             forget_copy(run_directory);

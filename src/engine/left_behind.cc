@@ -34,25 +34,32 @@ bool is_own_directory(const std::string& path) {
 
 }  // namespace
 
-bool remove_left_behind(const CgroupFacts& facts, const std::string& temporary, const std::string& id,
-                        const std::function<bool()>& go_on) {
-  if (id.size() != kIdLength || !store::is_run_id(id)) return true;
-  bool busy = false;
+Status remove_left_behind(const CgroupFacts& facts, const std::string& temporary, const std::string& id,
+                          const std::function<bool()>& go_on) {
+  if (id.size() != kIdLength || !store::is_run_id(id)) return {};
+  std::string stays;
+  int why = 0;
   // The kernel refuses to remove a group with anybody in it. Whoever that is still writes to the directory.
-  for (const std::string& path : leaf_paths(facts, id)) busy = (::rmdir(path.c_str()) != 0 && errno == EBUSY) || busy;
-  if (busy) return false;
+  for (const std::string& path : leaf_paths(facts, id)) {
+    if (::rmdir(path.c_str()) == 0 || errno == ENOENT) continue;
+    if (errno == EBUSY) return fail(ErrorCode::kRefused, "remove " + path, "somebody is in it");
+    stays = path;
+    why = errno;
+  }
   const std::string work = temporary + "/cloche-" + id;
-  if (!is_own_directory(work)) return true;
-  const Status removed = sys::remove_tree(work, go_on);
-  return removed || (removed.error().errno_value != ECANCELED && removed.error().errno_value != ENOTEMPTY);
+  if (is_own_directory(work)) CLOCHE_TRY(sys::remove_tree(work, go_on));
+  if (why != 0) return sys::not_removed(why, stays);
+  return {};
 }
 
 store::Sweep sweep_of_host() {
   return [facts = std::optional<CgroupFacts>()](const std::string& id, int directory,
-                                                const std::function<bool()>& go_on) mutable {
-    if (const auto copy = noted_copy(directory); copy && !files::remove_left_copy(*copy, go_on)) return false;
+                                                const std::function<bool()>& go_on) mutable -> Status {
+    Status copy;
+    if (const auto noted = noted_copy(directory)) copy = files::remove_left_copy(*noted, go_on);
     if (!facts) facts = probe_fast().cgroup;
-    return remove_left_behind(*facts, "/tmp", id, go_on);
+    CLOCHE_TRY(remove_left_behind(*facts, "/tmp", id, go_on));
+    return copy;
   };
 }
 

@@ -5,17 +5,17 @@
 #include <functional>
 #include <string>
 
+#include "base/result.h"
 #include "plan/host_facts.h"
 #include "store/collect.h"
 
 namespace cloche {
 
 // Of exactly this run, whose engine is known to be dead: its groups where this host would make them, if nobody is in
-// them, then "cloche-ID" in `temporary`, if it is a directory of this user's or of a guest of root's. False: somebody
-// is still in a group, or `go_on` said no. What cannot be removed at all counts as gone, since no later attempt would
-// do better.
-bool remove_left_behind(const CgroupFacts& facts, const std::string& temporary, const std::string& id,
-                        const std::function<bool()>& go_on);
+// them, then "cloche-ID" in `temporary`, if it is a directory of this user's or a guest of root's. kRefused: somebody
+// is still in a group. ECANCELED: `go_on` said no.
+Status remove_left_behind(const CgroupFacts& facts, const std::string& temporary, const std::string& id,
+                          const std::function<bool()>& go_on);
 
 // For collections. The host is looked at when the first killed run is met.
 store::Sweep sweep_of_host();

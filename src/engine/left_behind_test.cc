@@ -1,6 +1,8 @@
 #include "engine/left_behind.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +29,7 @@ class LeftBehind : public testing::Test {
   }
   ~LeftBehind() override { fs::remove_all(top_); }
 
-  bool remove(const std::string& id) {
+  Status remove(const std::string& id) {
     return remove_left_behind(facts_, top_ + "/tmp", id, [this] { return go_on_; });
   }
   bool is_there(const std::string& name) const { return fs::exists(fs::symlink_status(top_ + name)); }
@@ -80,6 +82,34 @@ TEST_F(LeftBehind, ADirectoryOfSomebodyElsesStaysAndOneOfRootsGuestsGoes) {
   if (::chown((top_ + "/tmp/cloche-abcdefghijkl").c_str(), kGuest, kGuest) != 0) return;
   EXPECT_TRUE(remove("abcdefghijkl"));
   EXPECT_FALSE(is_there("/tmp/cloche-abcdefghijkl"));
+}
+
+TEST_F(LeftBehind, WhatSomethingIsMountedOnStaysAndIsNamed) {
+  const std::string work = "/tmp/cloche-abcdefghijkl";
+  make(work + "/on");
+  make(work + "/other/deep");
+  make("/precious/x");
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount((top_ + "/precious").c_str(), (top_ + work + "/on").c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    GTEST_SKIP() << "fact: nothing can be mounted here";
+  }
+  const Status removed = remove("abcdefghijkl");
+  EXPECT_TRUE(is_there("/precious/x")) << "the removal went through a mount";
+  EXPECT_FALSE(is_there(work + "/other"));
+  ASSERT_EQ(::umount2((top_ + work + "/on").c_str(), 0), 0);
+  ASSERT_FALSE(removed) << "its record would be gone, and nobody would know of it";
+  EXPECT_NE(removed.error().text().find("mounted"), std::string::npos) << removed.error().text();
+  EXPECT_TRUE(remove("abcdefghijkl"));
+  EXPECT_FALSE(is_there(work));
+}
+
+TEST_F(LeftBehind, WhatCannotBeRemovedIsNoReasonToForgetTheRun) {
+  make("/pids/cloche-abcdefghijkl/member");  // as full as a group can be made here
+  make("/tmp/cloche-abcdefghijkl/a");
+  EXPECT_FALSE(remove("abcdefghijkl"));
+  EXPECT_FALSE(is_there("/tmp/cloche-abcdefghijkl")) << "what could be removed was not";
+  fs::remove(top_ + "/pids/cloche-abcdefghijkl/member");
+  EXPECT_TRUE(remove("abcdefghijkl"));
 }
 
 TEST_F(LeftBehind, WhatIsStoppedIsNotOver) {

@@ -53,7 +53,7 @@ class Collector {
     std::ranges::sort(names);
     for (const std::string& name : names) {
       CLOCHE_TRY(meter_.entry());
-      const auto thing = folder.look(name);
+      CLOCHE_TRY_ASSIGN(const auto thing, folder.look(name));
       if (!thing) continue;
       const std::string inner = path + "/" + name;
       if (S_ISDIR(thing->st.st_mode)) {
@@ -156,7 +156,7 @@ class Fetcher {
     CLOCHE_TRY(check_names(source, names, path));
     for (const std::string& inner : names) {
       CLOCHE_TRY(meter_.entry());
-      const auto thing = source.look(inner);
+      CLOCHE_TRY_ASSIGN(const auto thing, source.look(inner));
       if (!thing) continue;
       Fd below;
       if (S_ISDIR(thing->st.st_mode)) {
@@ -185,7 +185,7 @@ class Fetcher {
     std::vector<tree::NamedChange> named;
     paths.reserve(names.size());
     for (const std::string& name : names) {
-      const auto thing = source.look(name);
+      CLOCHE_TRY_ASSIGN(const auto thing, source.look(name));
       if (!thing) continue;
       CLOCHE_TRY(refuse_staging(to_, name, path + "/" + name));
       if (!S_ISREG(thing->st.st_mode) && !S_ISDIR(thing->st.st_mode)) continue;
@@ -340,7 +340,7 @@ Result<Fetched> fetch(std::span<const GuestPlace> places, const std::string& gue
   std::string_view rest = std::string_view(guest_path).substr(place->path.size() + 1);
   CLOCHE_TRY_ASSIGN(const SeenFolder parent, open_parent(*place, rest));
   const std::string leaf(rest);
-  const auto thing = parent.look(leaf);
+  CLOCHE_TRY_ASSIGN(const auto thing, parent.look(leaf));
   if (!thing) return fail_errno(ENOENT, "get " + guest_path, "the guest left nothing there");
   const struct stat& st = thing->st;
   if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {

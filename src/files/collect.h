@@ -14,6 +14,7 @@
 #include "files/folder_id.h"
 #include "files/seen_folder.h"
 #include "files/view.h"
+#include "sys/left_copy.h"
 #include "sys/sha256.h"
 
 namespace cloche::files {
@@ -45,7 +46,7 @@ struct Destination {
 // its identity before anything is put into it, and when it is gone.
 struct Caretaker {
   std::function<Status(const std::string& path)> watch = {};
-  std::function<void(const std::string& path, const FolderId& id)> made = {};
+  std::function<Status(const std::string& path, const sys::DirectoryId& id)> made = {};
   std::function<void(const std::string& path)> forget = {};
 };
 // The longest directory for a target, which leaves room for a name in what a caretaker remembers.

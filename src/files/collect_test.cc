@@ -60,11 +60,13 @@ TEST(Fetch, K7_TheHiddenDirectoryIsInSomebodysCareFromBeforeItIsMadeUntilItIsGon
                               watched.insert(path);
                               return {};
                             },
-                            [&](const std::string& path, const FolderId& id) {
+                            [&](const std::string& path, const sys::DirectoryId& id) -> Status {
                               EXPECT_TRUE(fs::is_empty(path));
                               const Fd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-                              EXPECT_EQ(folder_id_now(folder.get()), id);
+                              EXPECT_TRUE(wire::is_same(sys::directory_id(folder.get()).value(), id));
+                              EXPECT_NE(id.device, 0u);
                               ++told;
+                              return {};
                             },
                             [&](const std::string& path) {
                               EXPECT_FALSE(fs::exists(path));

@@ -41,6 +41,15 @@ Result<Fd> open_with_rights(int folder, const std::string& name, mode_t kind, mo
 
 }  // namespace
 
+bool is_hidden_from_us(int error) {
+  constexpr std::array kAnswers = {EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EXDEV, ENXIO, ENODEV, ESTALE};
+  return std::ranges::find(kAnswers, error) != kAnswers.end();
+}
+
+bool is_hidden_from_us(const Error& error) {
+  return error.errno_value == 0 ? error.code == ErrorCode::kRefused : is_hidden_from_us(error.errno_value);
+}
+
 Result<std::vector<std::string>> names_in(int folder) {
   // Opened anew, so that reading starts at the beginning; the caller's may be O_PATH.
   const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -12,6 +12,11 @@
 
 namespace cloche::files {
 
+// Whether an error says that something of the host's is not there for us: no rights, gone, or exchanged for another.
+// Any other one (EIO, ENOMEM, EMFILE) is the host's trouble, and says nothing about the file.
+bool is_hidden_from_us(int error);
+bool is_hidden_from_us(const Error& error);
+
 // Without "." and "..", in no order.
 Result<std::vector<std::string>> names_in(int folder);
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "sys/file.h"
+#include "tree/place.h"
 
 namespace cloche::files {
 namespace {
@@ -28,16 +29,12 @@ Result<std::string> path_of(const Destination& to) {
   return path == "/" ? std::string() : path;
 }
 
-bool is_ours(int folder) {
+// One that is not as we made it: whoever can write beside the target may have exchanged it for another one of ours.
+bool is_as_made(int folder) {
   struct stat st{};
-  return ::fstat(folder, &st) == 0 && st.st_uid == ::geteuid() && (st.st_mode & 0077) == 0;
-}
-
-// By the descriptor: whatever has its name by now, it is this one that is emptied. False: `go_on` said no.
-bool empty(int folder, const std::function<bool()>& go_on) {
-  if (::unlinkat(folder, Hidden::kThing, 0) == 0) return true;
-  const Status removed = sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", folder, Hidden::kThing), go_on);
-  return removed || removed.error().errno_value != ECANCELED;
+  if (::fstat(folder, &st) != 0 || st.st_uid != ::geteuid() || (st.st_mode & 0077) != 0) return false;
+  const auto entries = tree::entries_of(folder, ".");
+  return entries && *entries == tree::Entries::kNone;
 }
 
 }  // namespace
@@ -69,16 +66,20 @@ Result<Hidden> Hidden::make(const Destination& to, const Caretaker& caretaker) {
 
 Hidden::~Hidden() {
   if (!folder_.valid()) return;
-  (void)empty(folder_.get(), [] { return true; });
+  // By the descriptor: whatever has its name by now, it is this one that is emptied.
+  if (::unlinkat(folder_.get(), kThing, 0) != 0) {
+    (void)sys::remove_tree(fmt::format("/proc/self/fd/{}/{}", folder_.get(), kThing));
+  }
   const bool gone = ::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
   if (gone && caretaker_->forget) caretaker_->forget(path_);
 }
 
 Result<Hidden> Hidden::made(Hidden hidden, const Destination& to) {
   hidden.folder_ = Fd(::openat(hidden.parent_, hidden.name_.c_str(), kDirectory));
-  if (hidden.folder_.valid() && is_ours(hidden.folder_.get())) {
-    const auto id = folder_id_now(hidden.folder_.get());
-    if (id && hidden.caretaker_->made) hidden.caretaker_->made(hidden.path_, *id);
+  if (hidden.folder_.valid() && is_as_made(hidden.folder_.get())) {
+    const auto id = sys::directory_id(hidden.folder_.get());
+    if (!id) return not_written(to, "a directory could not be inspected");
+    if (hidden.caretaker_->made) CLOCHE_TRY(hidden.caretaker_->made(hidden.path_, *id));
     return hidden;
   }
   hidden.folder_.reset();
@@ -86,22 +87,13 @@ Result<Hidden> Hidden::made(Hidden hidden, const Destination& to) {
   return fail(ErrorCode::kSystem, "get " + to.shown, "somebody else changes its directory meanwhile");
 }
 
-bool remove_left_copy(const LeftCopy& left, const std::function<bool()>& go_on) {
-  const std::size_t slash = left.path.rfind('/');
-  if (!left.path.starts_with('/') || !std::string_view(left.path).substr(slash + 1).starts_with(kHiddenPrefix)) return true;
-  const auto parent = sys::open_without_symlinks(slash == 0 ? "/" : left.path.substr(0, slash));
-  if (!parent) return true;
-  const std::string name = left.path.substr(slash + 1);
-  const Fd folder(::openat(parent->get(), name.c_str(), kDirectory));
-  if (!folder.valid() || !is_ours(folder.get())) return true;
-  if (left.id) {
-    const auto found = folder_id_now(folder.get());
-    if (!found || !found->is_same_as(*left.id)) return true;
-    if (!empty(folder.get(), go_on)) return false;
-  }
-  // Only an empty one goes. Where somebody put another one there since the look at it, that was empty, too.
-  (void)::unlinkat(parent->get(), name.c_str(), AT_REMOVEDIR);
-  return true;
+Status remove_left_copy(const LeftCopy& left, const std::function<bool()>& go_on) {
+  const std::string_view path = left.path;
+  if (!path.substr(path.rfind('/') + 1).starts_with(kHiddenPrefix)) return {};
+  std::optional<sys::DirectoryId> id;
+  // The device's number is not noted: it may be another one when the host was started anew.
+  if (left.id) id = {0, left.id->inode, left.id->born_seconds, left.id->born_nanoseconds};
+  return sys::remove_left_copy(left.path, id, go_on);
 }
 
 }  // namespace cloche::files

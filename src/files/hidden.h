@@ -28,7 +28,7 @@ class Hidden {
   Hidden(const Hidden&) = delete;
   ~Hidden();
 
-  static constexpr const char* kThing = "it";  // the only name in it
+  static constexpr const char* kThing = sys::kCopyName;  // the only name in it
   int folder() const { return folder_.get(); }
 
  private:
@@ -50,8 +50,8 @@ struct LeftCopy {
 };
 
 // Removes it if it is known to be ours: it has such a name, it is a directory of this user's and closed to others, on
-// the way to it is no link, and it is the very one that was told of, or empty. Anything else stays; there is nothing to
-// be done about it later, either. False: `go_on` said no.
-bool remove_left_copy(const LeftCopy& left, const std::function<bool()>& go_on);
+// the way to it is no link, and it is the very one that was told of, or empty. Anything else stays and is no error;
+// there is nothing to be done about it later, either. ECANCELED: `go_on` said no.
+Status remove_left_copy(const LeftCopy& left, const std::function<bool()>& go_on);
 
 }  // namespace cloche::files

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "files/test_support.h"
 
 namespace cloche::files {
@@ -22,7 +25,7 @@ struct Left {
     return folder_id_now(folder.get());
   }
   bool remove(const std::string& path, const std::optional<FolderId>& id) const {
-    return remove_left_copy({path, id}, [this] { return go_on; });
+    return remove_left_copy({path, id}, [this] { return go_on; }).has_value();
   }
 };
 
@@ -83,6 +86,33 @@ TEST(LeftCopy, OnlyTheCopyGoesOfOneThatSomebodyElseFilled) {
   EXPECT_TRUE(left.remove(mine, Left::id_of(mine)));
   EXPECT_FALSE(fs::exists(mine + "/it"));
   EXPECT_TRUE(fs::exists(mine + "/theirs"));
+}
+
+TEST(Hidden, WhatOthersExchangeForItWhileItIsMadeIsNotTakenForIt) {
+  Desk desk;
+  const std::string precious = desk.lower("precious");
+  write_file(precious + "/mine", "x");
+  ::chmod(precious.c_str(), 0700);
+  const auto to = Destination::open(desk.lower("got"), "/work/result");
+  ASSERT_TRUE(to);
+  const std::string path = desk.lower(".cloche-get-" + std::to_string(::getpid()) + "-0");
+  // Somebody who can write beside the target, and hits the moment after it was made.
+  const Caretaker nobody;
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) {
+      if (::rmdir(path.c_str()) == 0 && ::rename(precious.c_str(), path.c_str()) == 0) return;
+    }
+  });
+  bool taken = false;
+  for (int i = 0; i < 20'000 && !taken && fs::exists(precious); ++i) {
+    const auto hidden = Hidden::make(*to, nobody);
+    taken = hidden && fs::exists("/proc/self/fd/" + std::to_string(hidden->folder()) + "/mine");
+  }
+  stop = true;
+  other.join();
+  EXPECT_FALSE(taken) << "the janitor would be told that it is ours";
+  EXPECT_TRUE(fs::exists(precious + "/mine") || fs::exists(path + "/mine"));
 }
 
 TEST(LeftCopy, WhatIsStoppedIsNotOver) {

@@ -96,16 +96,18 @@ Status HostSide::read(int folder, const std::string& name, const std::string& pa
   const bool readable = thing.obstacle == Obstacle::kNone || thing.obstacle == Obstacle::kMount;
   if (thing.state.kind != tree::FileKind::kRegular || !readable) return {};
   const Fd place(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!place.valid() && !is_hidden_from_us(errno)) return cannot(path, "the host could not open it");
   if (place.valid()) {
-    const auto file = tree::reopen_regular(place.get(), path);
-    if (file) return read_open(file->get(), thing);
+    auto file = tree::reopen_regular(place.get(), path);
+    if (file) return read_open(file->get(), path, thing);
+    if (!is_hidden_from_us(file.error())) return std::unexpected(std::move(file).error());
   }
   // Not ours to read, or replaced by something else while we looked.
   thing.obstacle = Obstacle::kUnreadable;
   return {};
 }
 
-Status HostSide::read_open(int fd, HostThing& thing) const {
+Status HostSide::read_open(int fd, const std::string& path, HostThing& thing) const {
   const diff::ContentLimits limits;
   const bool small = thing.state.size <= limits.bytes;
   std::string text;
@@ -117,6 +119,7 @@ Status HostSide::read_open(int fd, HostThing& thing) const {
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, thing.state.size - size));
     const ssize_t n = ::read(fd, chunk.data(), want);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && !is_hidden_from_us(errno)) return cannot(path, "the host could not read it");
     if (n < 0) thing.obstacle = Obstacle::kUnreadable;
     if (n <= 0) break;
     const std::string_view piece(chunk.data(), static_cast<std::size_t>(n));

@@ -51,7 +51,7 @@ class HostSide {
   Status read(int folder, const std::string& name, const std::string& path, HostThing& thing) const;
 
  private:
-  Status read_open(int fd, HostThing& thing) const;
+  Status read_open(int fd, const std::string& path, HostThing& thing) const;
 
   int root_;
   tree::Mounts mounts_;

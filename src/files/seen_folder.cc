@@ -1,6 +1,8 @@
 #include "files/seen_folder.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -23,27 +25,48 @@ std::unexpected<Error> nothing_there(const std::string& name) {
   return fail_errno(ENOENT, "read " + tree::printable(name), "the guest left nothing there");
 }
 
+// Whether the kernel asks us for no rights to files. Where it cannot be asked itself: yes.
+bool reads_everything() {
+  struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct data[2] = {};
+  if (::syscall(SYS_capget, &head, data) != 0) return true;
+  constexpr unsigned kMighty = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+  return (data[0].effective & kMighty) != 0;
+}
+
+std::unexpected<Error> hosts_error(int error, const std::string& path) {
+  return fail_errno(error, "read " + tree::printable(path), "the host could not look at it");
+}
+
 }  // namespace
 
 Result<SeenFolder> SeenFolder::top(const GuestPlace& place) {
   SeenFolder out(place, {}, {});
   CLOCHE_TRY_ASSIGN(out.upper_, open_guest_top(place.directory.get()));
   if (place.lower >= 0) {
-    struct stat st{};
-    if (::fstat(place.lower, &st) != 0) return fail_errno(errno, "read " + place.path, "could not be inspected");
-    out.guest_ = {st.st_uid, st.st_gid};
+    CLOCHE_TRY_ASSIGN(out.guest_, guest_of(place));
     CLOCHE_TRY_ASSIGN(out.lower_, tree::open_beneath(place.lower, ".", O_PATH | O_DIRECTORY, tree::Mounts::kRefuse));
   }
   return out;
+}
+
+Result<SeenFolder::Guest> SeenFolder::guest_of(const GuestPlace& place) {
+  if (::geteuid() != 0) {
+    const bool mighty = reads_everything();
+    return Guest{::geteuid(), ::getegid(), mighty ? Guest::Judge::kModes : Guest::Judge::kKernel};
+  }
+  struct stat st{};
+  if (::fstat(place.lower, &st) != 0) return fail_errno(errno, "read " + place.path, "could not be inspected");
+  return Guest{st.st_uid, st.st_gid, Guest::Judge::kModes};
 }
 
 bool SeenFolder::is_covered(const std::string& name) const {
   return !place_->covered.empty() && std::ranges::find(place_->covered, join(name)) != place_->covered.end();
 }
 
-// Anybody but root is told by the kernel. With an access list the bits say little about others than the owner.
+// With an access list the bits say little about others than the owner.
 bool SeenFolder::guest_may(int fd, const struct stat& st, mode_t right) const {
-  if (::geteuid() != 0) return true;
+  if (guest_.judge == Guest::Judge::kKernel) return true;
   const unsigned shift = st.st_uid == guest_.user ? 6 : st.st_gid == guest_.group ? 3 : 0;
   if (((st.st_mode >> shift) & right) != right) return false;
   const std::string by_number = "/proc/self/fd/" + std::to_string(fd);  // the descriptor may be of a place only
@@ -57,9 +80,10 @@ Result<std::vector<std::string>> SeenFolder::names() const {
     out.insert(written.begin(), written.end());
   }
   struct stat st{};
-  if (lower_.valid() && ::fstat(lower_.get(), &st) == 0 && guest_may(lower_.get(), st, 4)) {
+  if (lower_.valid() && ::fstat(lower_.get(), &st) != 0) return hosts_error(errno, path_);
+  if (lower_.valid() && guest_may(lower_.get(), st, 4)) {
     const auto left = names_in(lower_.get());
-    if (!left && left.error().errno_value != EACCES) return left;
+    if (!left && !is_hidden_from_us(left.error())) return left;
     // What is being copied out at this moment, by this run into its own workspace or by another, is nothing it left.
     for (const std::string& name : left ? *left : std::vector<std::string>()) {
       if (!name.starts_with(kHiddenPrefix)) out.insert(name);
@@ -68,21 +92,27 @@ Result<std::vector<std::string>> SeenFolder::names() const {
   return std::vector<std::string>(out.begin(), out.end());
 }
 
-std::optional<SeenThing> SeenFolder::look(const std::string& name) const {
+Result<std::optional<SeenThing>> SeenFolder::look(const std::string& name) const {
   SeenThing out;
   if (is_covered(name)) return std::nullopt;
-  if (upper_.valid() && ::fstatat(upper_.get(), name.c_str(), &out.st, AT_SYMLINK_NOFOLLOW) == 0) {
-    if (place_->lower >= 0 && is_whiteout(out.st)) return std::nullopt;
-    return out;
+  if (upper_.valid()) {
+    if (::fstatat(upper_.get(), name.c_str(), &out.st, AT_SYMLINK_NOFOLLOW) == 0) {
+      if (place_->lower >= 0 && is_whiteout(out.st)) return std::nullopt;
+      return out;
+    }
+    // What cannot be looked at must not be taken for what the guest left as it was.
+    if (errno != ENOENT) return hosts_error(errno, join(name));
   }
   out.of = Of::kHost;
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
-  if (!lower_.valid() || ::fstatat(lower_.get(), name.c_str(), &out.st, kFlags) != 0) return std::nullopt;
-  return out;
+  if (!lower_.valid()) return std::nullopt;
+  if (::fstatat(lower_.get(), name.c_str(), &out.st, kFlags) == 0) return out;
+  if (is_hidden_from_us(errno)) return std::nullopt;
+  return hosts_error(errno, join(name));
 }
 
 Result<SeenFolder> SeenFolder::open_directory(const std::string& name) const {
-  const auto thing = look(name);
+  CLOCHE_TRY_ASSIGN(const auto thing, look(name));
   if (!thing) return nothing_there(name);
   SeenFolder out(*place_, join(name), guest_);
   if (thing->of == Of::kGuest) {
@@ -91,20 +121,23 @@ Result<SeenFolder> SeenFolder::open_directory(const std::string& name) const {
   }
   // What is no directory there lies below the guest's one and was not seen.
   auto below = tree::open_beneath(lower_.get(), name, O_PATH | O_DIRECTORY, tree::Mounts::kRefuse);
+  if (!below && !is_hidden_from_us(below.error())) return std::unexpected(below.error());
   struct stat st{};
   if (below && ::fstat(below->get(), &st) == 0 && guest_may(below->get(), st, 1)) out.lower_ = std::move(*below);
   return out;
 }
 
 Result<Fd> SeenFolder::open_file(const std::string& name) const {
-  const auto thing = look(name);
+  CLOCHE_TRY_ASSIGN(const auto thing, look(name));
   if (!thing) return nothing_there(name);
   if (thing->of == Of::kGuest) return open_guest_file(upper_.get(), name);
   auto place = tree::open_beneath(lower_.get(), name, O_PATH, tree::Mounts::kRefuse);
-  if (!place) return Fd();
-  struct stat st{};
+  if (!place) return is_hidden_from_us(place.error()) ? Result<Fd>(Fd()) : std::move(place);
   auto file = tree::reopen_regular(place->get(), name);
-  if (!file || ::fstat(file->get(), &st) != 0 || !guest_may(file->get(), st, 4)) return Fd();
+  if (!file) return is_hidden_from_us(file.error()) ? Result<Fd>(Fd()) : std::move(file);
+  struct stat st{};
+  if (::fstat(file->get(), &st) != 0) return hosts_error(errno, join(name));
+  if (!guest_may(file->get(), st, 4)) return Fd();
   return file;
 }
 

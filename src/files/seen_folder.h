@@ -35,19 +35,22 @@ class SeenFolder {
 
   // In no order. Of the host's part nothing where the guest could not list it.
   Result<std::vector<std::string>> names() const;
-  // Nothing where the guest saw nothing.
-  std::optional<SeenThing> look(const std::string& name) const;
+  // Nothing where the guest saw nothing. An error is the host's (EIO, ENOMEM), and nothing that the guest saw.
+  Result<std::optional<SeenThing>> look(const std::string& name) const;
   // One of the host's that the guest could not enter is empty.
   Result<SeenFolder> open_directory(const std::string& name) const;
   // Not valid: the host's, and not the guest's to read.
   Result<Fd> open_file(const std::string& name) const;
 
  private:
-  // Root reads everything, its guest does not: that is the owner and the group of the workspace.
+  // Who may read everything has a guest that may not: root's is the owner and group of the workspace, that of a user
+  // with capabilities is the user without them.
   struct Guest {
     uid_t user = 0;
     gid_t group = 0;
+    enum class Judge : std::uint8_t { kKernel, kModes } judge = Judge::kKernel;
   };
+  static Result<Guest> guest_of(const GuestPlace& place);
   SeenFolder(const GuestPlace& place, std::string path, const Guest& guest)
       : place_(&place), path_(std::move(path)), guest_(guest) {}
   bool is_covered(const std::string& name) const;

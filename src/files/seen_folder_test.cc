@@ -1,6 +1,15 @@
 #include "files/seen_folder.h"
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#include <functional>
+#include <set>
 
 #include "files/collect.h"
 #include "files/test_support.h"
@@ -134,6 +143,92 @@ TEST(SeenFolder, WhatRootsGuestCouldNotReadStaysBehind) {
   EXPECT_TRUE(seen.get("/ws/unlisted/x", "one"));
   EXPECT_FALSE(seen.get("/ws/closed/x", "two"));
   EXPECT_FALSE(seen.get("/ws/other-mute", "three"));
+}
+
+// By which user 4321 may read and enter, too.
+bool give_access_list(const std::string& path) {
+  const char list[] = "\2\0\0\0\1\0\7\0\xff\xff\xff\xff\2\0\5\0\xe1\x10\0\0\4\0\5\0\xff\xff\xff\xff"
+                      "\x10\0\5\0\xff\xff\xff\xff\x20\0\5\0\xff\xff\xff\xff";
+  return ::setxattr(path.c_str(), "system.posix_acl_access", list, sizeof list - 1, 0) == 0;
+}
+
+// A list can take from the guest what the mode gives to all others.
+TEST(SeenFolder, WhatHasAnAccessListIsOnlyForItsOwner) {
+  if (::geteuid() != 0) return;
+  Seen seen;
+  constexpr uid_t kOwner = 12345;
+  ASSERT_EQ(::chown(seen.desk.lower().c_str(), kOwner, kOwner), 0);
+  for (const char* name : {"own/x", "theirs/x", "file", "plain/x"}) write_file(seen.desk.lower(name), name, 0644);
+  ASSERT_EQ(::chown(seen.desk.lower("own").c_str(), kOwner, kOwner), 0);
+  if (!give_access_list(seen.desk.lower("own"))) GTEST_SKIP() << "fact missing: no access lists on this file system";
+  ASSERT_TRUE(give_access_list(seen.desk.lower("theirs")));
+  ASSERT_TRUE(give_access_list(seen.desk.lower("file")));
+  EXPECT_EQ(seen.found("/ws/**"), (Found{{"/ws/own/x", "own/x"}, {"/ws/plain/x", "plain/x"}}));
+  EXPECT_FALSE(seen.get("/ws/theirs/x", "one"));
+  EXPECT_FALSE(seen.get("/ws/file", "two"));
+}
+
+TEST(SeenFolder, ACopyIntoWhatIsCopiedDoesNotCopyItself) {
+  Seen seen;
+  write_file(seen.desk.lower("a/x"), "x");
+  write_file(seen.desk.lower("a/b/y"), "y");
+  const auto to = Destination::open(seen.desk.lower("a/got"), "/ws/a");
+  ASSERT_TRUE(to);
+  const auto got = fetch(seen.places(), "/ws/a", *to);
+  ASSERT_TRUE(got) << got.error().text();
+  EXPECT_EQ(got->files, 2u);
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(seen.desk.lower("a/got"))) {
+    names.insert(fs::relative(entry.path(), seen.desk.lower("a/got")).string());
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"b", "b/y", "x"}));
+}
+
+// In a process of its own: what it does to itself is not taken back. True: it held.
+bool holds_apart(const std::function<bool()>& law) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(law() ? 0 : 1);
+  int status = -1;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+TEST(SeenFolder, WhatAUserWithCapabilitiesMayReadIsNotWhatItsGuestCould) {
+  if (::geteuid() != 0) return;
+  Seen seen;
+  write_file(seen.desk.lower("secret"), "x", 0600);
+  write_file(seen.desk.lower("open"), "x", 0644);
+  ASSERT_EQ(::chmod(seen.desk.top().c_str(), 0755), 0);
+  EXPECT_TRUE(holds_apart([&] {
+    if (::prctl(PR_SET_KEEPCAPS, 1) != 0 || ::setresgid(12345, 12345, 12345) != 0 ||
+        ::setresuid(12345, 12345, 12345) != 0) {
+      return false;
+    }
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2] = {};
+    data[0].effective = data[0].permitted = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+    return ::syscall(SYS_capset, &head, data) == 0 && !seen.get("/ws/secret", "one") && seen.get("/ws/open", "two");
+  }));
+}
+
+// EMFILE stands for what is no answer about a file: EIO, ENOMEM and the like.
+TEST(SeenFolder, WhatTheHostCannotOpenIsNotSaidToBeUnreadable) {
+  Seen seen;
+  write_file(seen.desk.lower("file"), "x");
+  write_file(seen.desk.lower("folder/x"), "x");
+  const auto places = seen.places();
+  EXPECT_TRUE(holds_apart([&] {
+    const auto top = SeenFolder::top(places[0]);
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit none{static_cast<rlim_t>(next), static_cast<rlim_t>(next)};
+    const rlimit one{static_cast<rlim_t>(next) + 1, static_cast<rlim_t>(next) + 1};
+    if (!top || next < 0 || ::setrlimit(RLIMIT_NOFILE, &one) != 0) return false;
+    const auto half = top->open_file("file");
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return false;
+    const auto file = top->open_file("file");
+    const auto folder = top->open_directory("folder");
+    return !half && half.error().errno_value == EMFILE && !file && file.error().errno_value == EMFILE && !folder;
+  }));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <fmt/format.h>
+
 #include "sys/channel.h"
 #include "wire/wire.h"
 
@@ -19,7 +21,18 @@ std::string record(Janitor::Kind kind, const std::string& path) {
   return out;
 }
 
+std::string record(const wire::DirectoryId& id, const std::string& path) {
+  std::string out = fmt::format("={:0{}x}{:0{}x}{:0{}x}{:0{}x}", id.device, wire::kIdDigits, id.inode, wire::kIdDigits,
+                                id.born_seconds, wire::kIdDigits, id.born_nanoseconds, wire::kIdDigits);
+  out.append(path.c_str(), path.size() + 1);
+  return out;
+}
+
 }  // namespace
+
+std::string Janitor::records_of(const std::string& path, const Known& known) {
+  return record(known.kind, path) + (known.id ? record(*known.id, path) : std::string());
+}
 
 bool Janitor::is_dead() const {
   pollfd ended{process_.pidfd.get(), POLLIN, 0};
@@ -39,7 +52,7 @@ Status Janitor::start() {
   }
   ++births_;
   // Somebody killed the one before: what that knew, this one learns.
-  for (const auto& [path, kind] : known_) CLOCHE_TRY(tell(record(kind, path)));
+  for (const auto& [path, known] : known_) CLOCHE_TRY(tell(records_of(path, known)));
   return {};
 }
 
@@ -70,7 +83,16 @@ Status Janitor::watch(Kind kind, const std::vector<std::string>& paths) {
   if (records.size() > wire::kMaxWatchMessage)
     return fail(ErrorCode::kRefused, "janitor", "too many directories for one run");
   CLOCHE_TRY(tell(records));
-  for (const std::string& path : paths) known_[path] = kind;
+  for (const std::string& path : paths) known_[path] = {kind};
+  return {};
+}
+
+Status Janitor::identify(const std::string& path, const wire::DirectoryId& id) {
+  const auto known = known_.find(path);
+  if (known == known_.end()) return fail(ErrorCode::kSystem, "janitor", "was not told of " + path);
+  CLOCHE_TRY(start());
+  CLOCHE_TRY(tell(record(id, path)));
+  known->second.id = id;
   return {};
 }
 
@@ -95,7 +117,7 @@ void Janitor::lend(const std::vector<std::string>& paths) {
   std::string records;
   for (const std::string& path : paths) {
     records += record(Kind::kInUse, path);
-    known_[path] = Kind::kInUse;
+    known_[path] = {Kind::kInUse};
   }
   if (process_.control.valid()) (void)tell(records);
 }
@@ -117,7 +139,7 @@ Janitor::~Janitor() {
   if (!process_.pidfd.valid()) return;
   dismiss();
   // Somebody else's run may go on for hours, and the janitor with it.
-  const bool lent = std::ranges::any_of(known_, [](const auto& entry) { return entry.second == Kind::kInUse; });
+  const bool lent = std::ranges::any_of(known_, [](const auto& entry) { return entry.second.kind == Kind::kInUse; });
   pollfd ended{process_.pidfd.get(), POLLIN, 0};
   while (::poll(&ended, 1, lent ? 1'000 : 12'000) < 0 && errno == EINTR) {
   }

@@ -6,11 +6,13 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "launch/spawn.h"
+#include "wire/directory_id.h"
 
 namespace cloche {
 
@@ -27,9 +29,12 @@ class Janitor {
   Home home() const { return home_; }
 
   // kInUse: a cgroup whose run belongs to somebody else; waited for, not killed.
-  enum class Kind : char { kCgroup = 'c', kDirectory = 'd', kInUse = 'u' };
+  // kCopy: a directory where others may write; removed only if it is the one that identify() tells of, or empty.
+  enum class Kind : char { kCgroup = 'c', kDirectory = 'd', kCopy = 'g', kInUse = 'u' };
   // Before the directories are made, so that there is no moment in which nobody knows of them.
   Status watch(Kind kind, const std::vector<std::string>& paths);
+  // After it was made, before anything is put into it.
+  Status identify(const std::string& path, const wire::DirectoryId& id);
   // What is watched already belongs to somebody else's run from now on (kInUse).
   void lend(const std::vector<std::string>& paths);
   // Cgroups that are done with: removed by the janitor. False if there is none that could.
@@ -54,7 +59,13 @@ class Janitor {
 
   std::string init_path_;
   Home home_;
-  std::map<std::string, Kind> known_;  // what it is to know
+  struct Known {
+    Kind kind;
+    std::optional<wire::DirectoryId> id = {};
+  };
+  static std::string records_of(const std::string& path, const Known& known);
+
+  std::map<std::string, Known> known_;  // what it is to know
   std::size_t handed_ = 0;
   unsigned births_ = 0;
   Spawned process_;  // keeps the memory that the child reads until its exec; nobody waits for that

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "launch/cgroup.h"
 #include "sys/channel.h"
 #include "sys/file.h"
+#include "sys/left_copy.h"
 #include "wire/wire.h"
 
 namespace cloche {
@@ -197,6 +199,53 @@ TEST_F(JanitorTest, WhatWasForgottenIsLeftAlone) {
   });
   EXPECT_TRUE(vanishes(gone));
   EXPECT_TRUE(fs::exists(kept));
+}
+
+// Beside the target of a copy others may be able to write: they put something else at its path.
+TEST_F(JanitorTest, K7_OfACopyOnlyTheDirectoryThatTheEngineMadeIsRemoved) {
+  const auto precious = [&](const std::string& path) {
+    fs::create_directories(path + "/it");
+    std::ofstream(path + "/it/precious") << "x";
+    return ::chmod(path.c_str(), 0700) == 0;
+  };
+  const std::string kept = root_ + "/.cloche-get-1-0";
+  const std::string swapped = root_ + "/.cloche-get-1-1";
+  const std::string untold = root_ + "/.cloche-get-1-2";
+  const std::string empty = root_ + "/.cloche-get-1-3";
+  kill_when_ready([&] {
+    static Janitor janitor(kInit);
+    for (const std::string& path : {kept, swapped, untold, empty}) {
+      if (!janitor.watch(Janitor::Kind::kCopy, {path}) || ::mkdir(path.c_str(), 0700) != 0) return false;
+      const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      const auto id = sys::directory_id(folder.get());
+      if (path != untold && path != empty && !(id && janitor.identify(path, *id))) return false;
+    }
+    fs::rename(swapped, root_ + "/away");
+    return precious(kept) && precious(swapped) && precious(untold);
+  });
+  EXPECT_TRUE(vanishes(kept));
+  EXPECT_TRUE(vanishes(empty));
+  // Its list is done with in one go, but nobody says when: the last of it is the first that would be seen to go.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(fs::exists(swapped + "/it/precious")) << "another directory at its path was removed";
+  EXPECT_TRUE(fs::exists(untold + "/it/precious")) << "it was not known to be the engine's";
+}
+
+TEST_F(JanitorTest, K7_OneThatReplacesAKilledOneKnowsWhichDirectoryACopyLiesIn) {
+  const std::string path = root_ + "/.cloche-get-1-0";
+  kill_when_ready([&] {
+    Janitor& janitor = *new Janitor(kInit);  // until this process is killed
+    if (!janitor.watch(Janitor::Kind::kCopy, {path}) || ::mkdir(path.c_str(), 0700) != 0) return false;
+    const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto id = sys::directory_id(folder.get());
+    if (!id || !janitor.identify(path, *id)) return false;
+    fs::create_directories(path + "/it/half");
+    siginfo_t info{};
+    return ::syscall(SYS_pidfd_send_signal, janitor.pidfd(), SIGKILL, nullptr, 0) == 0 &&
+           ::waitid(P_PIDFD, static_cast<id_t>(janitor.pidfd()), &info, WEXITED | WNOWAIT | __WALL) == 0 &&
+           janitor.revive().has_value();
+  });
+  EXPECT_TRUE(vanishes(path));
 }
 
 TEST_F(JanitorTest, K7_ThousandsOfRecordsAtOnceAreAllKept) {

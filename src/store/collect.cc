@@ -136,9 +136,23 @@ class Collection {
       out_.stopped = out_.stopped || !go_on_({choice.id, ++entries_});
       return !out_.stopped;
     };
-    if (!killed || !sweep_ || sweep_(choice.id, directory, go_on)) return true;
-    out_.in_use.push_back(choice.id);
+    if (!killed || !sweep_) return true;
+    const Status done = sweep_(choice.id, directory, go_on);
+    if (done) return true;
+    if (done.error().code == ErrorCode::kRefused) {
+      out_.in_use.push_back(choice.id);
+    } else if (done.error().errno_value != ECANCELED) {
+      out_.failed.push_back(not_all(choice, done.error()));
+    }
     return false;
+  }
+
+  // What is left is on record, so that it is not forgotten with the run.
+  static Error not_all(const Choice& choice, Error error) {
+    error.message = "run " + choice.id + " could not be removed as a whole: " + error.step + ": " + error.message;
+    error.step = kStep;
+    error.hint += std::string(error.hint.empty() ? "" : "; ") + "the next `cloche gc` tries again";
+    return error;
   }
 
   // Renames the run away, so that no name leads to it any more. The lock is held until it is gone.
@@ -171,17 +185,14 @@ class Collection {
     const Fd directory = open_entry(runs_, gone);
     if (!swept(choice, directory.get())) return;
     const std::string path = "/proc/self/fd/" + std::to_string(runs_) + "/" + gone;
-    const Status removed = sys::remove_tree(path, [&] { return go_on_({choice.id, ++entries_}); });
+    Status removed = sys::remove_tree(path, [&] { return go_on_({choice.id, ++entries_}); });
+    if (!removed) removed.error().step = "remove runs/" + gone;
     if (removed) {
       out_.removed.push_back(choice);
     } else if (removed.error().errno_value == ECANCELED) {
       out_.stopped = true;
     } else {
-      Error error = removed.error();
-      error.step = kStep;
-      error.message = "run " + choice.id + " could not be removed as a whole";
-      error.hint = "the next `cloche gc` tries again";
-      out_.failed.push_back(std::move(error));
+      out_.failed.push_back(not_all(choice, removed.error()));
     }
   }
 

@@ -25,8 +25,9 @@ struct Progress {
 using GoOn = std::function<bool(const Progress&)>;
 
 // Removes what a run that was killed left outside of the store; `directory` is the run's own, or -1 where it has none.
-// False: not all of it yet, so the run stays on record until the next collection.
-using Sweep = std::function<bool(const std::string& id, int directory, const std::function<bool()>& go_on)>;
+// With any error the run stays on record until the next collection: kRefused where somebody still uses it, ECANCELED
+// where `go_on` said no, else what could not be removed.
+using Sweep = std::function<Status(const std::string& id, int directory, const std::function<bool()>& go_on)>;
 
 struct Collected {
   std::vector<Choice> removed;

@@ -78,13 +78,13 @@ TEST_F(CollectTest, K7_WhatAKilledRunLeftElsewhereGoesBeforeItsRecord) {
   auto living = Record::begin(place_, "eeeeeeee", facts());
   ASSERT_TRUE(living);
   std::set<std::string> swept;
-  bool clean = false;
+  Status answer = fail(ErrorCode::kRefused, "sweep", "somebody is in it");
   const auto sweep = [&](const std::string& id, int directory, const std::function<bool()>&) {
     swept.insert(id);
     struct stat st {};
     EXPECT_EQ(directory < 0, id == "bbbbbbbb");
     EXPECT_TRUE(directory < 0 || (::fstat(directory, &st) == 0 && S_ISDIR(st.st_mode))) << id;
-    return clean;
+    return answer;
   };
   // What is not done yet keeps its record.
   const std::set<std::string> killed{"aaaaaaaa", "bbbbbbbb", "cccccccc"};
@@ -92,8 +92,16 @@ TEST_F(CollectTest, K7_WhatAKilledRunLeftElsewhereGoesBeforeItsRecord) {
   ASSERT_TRUE(done) << error_of(done);
   EXPECT_EQ(swept, killed);
   EXPECT_EQ(std::set<std::string>(done->in_use.begin(), done->in_use.end()), killed);
+  EXPECT_TRUE(done->failed.empty());
+  // Nor is what cannot be removed forgotten; it is told.
+  answer = fail_errno(EPERM, "remove /tmp/x", "could not be removed");
+  done = collect(place_, {.runs = 0}, always, sweep);
+  ASSERT_TRUE(done) << error_of(done);
+  EXPECT_TRUE(done->removed.empty() && done->in_use.empty());
+  ASSERT_EQ(done->failed.size(), 3u);
+  EXPECT_NE(done->failed[0].text().find("/tmp/x"), std::string::npos) << done->failed[0].text();
   swept.clear();
-  clean = true;
+  answer = {};
   EXPECT_EQ(collect(place_, {.runs = 0}, always, sweep)->removed.size(), 3u);
   EXPECT_EQ(swept, killed);
   EXPECT_EQ(collect_all().removed.size(), 0u);

@@ -97,14 +97,17 @@ Result<Fd> make_memfd(const char* name, std::string_view contents) {
   return owner;
 }
 
+std::unexpected<Error> not_removed(int error, const std::string& path) {
+  if (error != EBUSY) return fail_errno(error, "remove " + path, "could not be removed");
+  return fail_errno(error, "remove " + path, "something is mounted in it, which was left alone", "unmount that first");
+}
+
 Status remove_tree(const std::string& path) {
   return remove_tree(path, [] { return true; });
 }
 
 Status remove_tree(const std::string& path, const std::function<bool()>& go_on) {
-  if (int error = wire::remove_tree(path.c_str(), go_on); error != 0) {
-    return fail_errno(error, "remove " + path, "could not be removed");
-  }
+  if (int error = wire::remove_tree(path.c_str(), go_on); error != 0) return not_removed(error, path);
   return {};
 }
 

@@ -28,8 +28,11 @@ Result<Fd> open_checked(const std::string& path, long file_system_magic);
 Status write_checked(const std::string& path, std::string_view text, long file_system_magic);
 Result<Fd> make_memfd(const char* name, std::string_view contents);
 
-// Removes a directory and everything below it by descriptors, never through a symbolic link.
+// Removes a directory and everything below it by descriptors, never through a symbolic link, and never from another
+// file system: EBUSY, and all went but what something is mounted on.
 Status remove_tree(const std::string& path);
+// By errno.
+std::unexpected<Error> not_removed(int error, const std::string& path);
 // Asks at every entry whether to go on; ECANCELED when the answer was no.
 Status remove_tree(const std::string& path, const std::function<bool()>& go_on);
 

@@ -1,6 +1,6 @@
-// The janitor's work: a list of directories that must not outlive the engine ("+cPATH", "+dPATH", "+uPATH", "-PATH",
-// "xPATH", each ended by NUL, on a SOCK_SEQPACKET socket), removed when it says so, or when its end of the socket
-// closes.
+// The janitor's work: a list of directories that must not outlive the engine ("+cPATH", "+dPATH", "+gPATH", "+uPATH",
+// "-PATH", "xPATH", "=IDPATH", each ended by NUL, on a SOCK_SEQPACKET socket), removed when it says so, or when its end
+// of the socket closes. ID: what a directory that was announced by "+g" turned out to be, four numbers of 16 digits.
 //
 // Shared by the two kinds of janitor. One is a program of its own; the other shares the memory of a command that is
 // about to end, so no function here uses errno, the heap or anything else that belongs to that command's threads.
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdint.h>
 
+#include "wire/directory_id.h"
 #include "wire/raw_call.h"
 #include "wire/wire.h"
 
@@ -17,8 +18,11 @@ namespace cloche::wire {
 
 struct SweepEntry {
   char kind;  // 0: free. c: a cgroup, whoever is in it is killed. u: a cgroup in use by somebody else, waited for.
-              // d: a directory tree. x: a cgroup that the engine has done with.
+              // d: a directory tree. g: a directory of a copy, where others may write (wire/left_copy.h).
+              // x: a cgroup that the engine has done with.
   uint8_t tries;
+  bool told;  // of g: its identity is known
+  DirectoryId id;
   char path[kMaxWatchedPath];
 };
 
@@ -30,7 +34,7 @@ struct SweepList {
 // What the two kinds do each in their own way.
 struct SweepHands {
   void (*kill_process)(long pid);
-  bool (*remove_directory)(const char* path);  // null: never has any
+  bool (*remove_directory)(const SweepEntry& entry);  // d or g; null: never has any
 };
 
 namespace sweep_detail {
@@ -121,10 +125,37 @@ inline bool remove_cgroup(SweepEntry& entry, const SweepHands& hands) {
   return false;
 }
 
+// The path behind an identity, or null.
+inline const char* read_id(const char* text, DirectoryId& out) {
+  uint64_t* const numbers[] = {&out.device, &out.inode, &out.born_seconds, &out.born_nanoseconds};
+  for (uint64_t* number : numbers) {
+    *number = 0;
+    for (int i = 0; i < kIdDigits; ++i, ++text) {
+      const bool digit = *text >= '0' && *text <= '9';
+      if (!digit && (*text < 'a' || *text > 'f')) return nullptr;
+      *number = *number << 4 | static_cast<uint64_t>(digit ? *text - '0' : *text - 'a' + 10);
+    }
+  }
+  return text;
+}
+
+inline void identify(SweepList& list, const char* record) {
+  DirectoryId id;
+  const char* path = read_id(record, id);
+  for (int i = list.used - 1; path != nullptr && i >= 0; --i) {
+    SweepEntry& entry = list.entries[i];
+    if (entry.kind != 'g' || !same(entry.path, path)) continue;
+    entry.id = id;
+    entry.told = true;
+    return;
+  }
+}
+
 inline void handle(SweepList& list, const char* record) {
+  if (record[0] == '=') return identify(list, record + 1);
   if (record[0] == '+') {
     const char kind = record[1];
-    if (kind != 'c' && kind != 'd' && kind != 'u') return;
+    if (kind != 'c' && kind != 'd' && kind != 'g' && kind != 'u') return;
     int slot = 0;
     // What is lent is on the list already and only changes its kind.
     const bool lent = kind == 'u';
@@ -141,6 +172,7 @@ inline void handle(SweepList& list, const char* record) {
     SweepEntry& entry = list.entries[slot];
     if (entry.kind != 'u') entry.tries = 0;  // or it was lent already, and what was seen of it holds
     entry.kind = kind;
+    entry.told = false;
     if (lent) (void)was_entered(entry);
     return;
   }
@@ -176,8 +208,9 @@ inline bool sweep(SweepList& list, char kind, const SweepHands& hands, Lent lent
       left = true;
       continue;
     }
-    const bool gone = entry.kind == 'd' ? hands.remove_directory == nullptr || hands.remove_directory(entry.path)
-                                        : remove_cgroup(entry, hands);
+    const bool gone = entry.kind == 'd' || entry.kind == 'g'
+                          ? hands.remove_directory == nullptr || hands.remove_directory(entry)
+                          : remove_cgroup(entry, hands);
     if (gone) entry.kind = 0;
     left = left || !gone;
   }
@@ -215,7 +248,8 @@ inline int sweep_until_closed(int fd, SweepList& list, const SweepHands& hands) 
     // that will not go must not keep the directories for ever, either.
     const bool killed_left = sweep(list, 'c', hands);
     const bool groups_left = sweep(list, 'x', hands) || killed_left;
-    const bool trees_left = (groups_left && round < kRounds / 2) || sweep(list, 'd', hands);
+    const bool copies_left = sweep(list, 'g', hands);
+    const bool trees_left = (groups_left && round < kRounds / 2) || sweep(list, 'd', hands) || copies_left;
     using sweep_detail::Lent;
     const bool late = sweep_detail::seconds_now() - closed > kTimeToEnter;
     const bool waiting = sweep(list, 'u', hands, late ? Lent::kAll : Lent::kEnteredOnly);

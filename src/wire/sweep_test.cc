@@ -45,6 +45,26 @@ TEST(SweepList, WhatIsLentOrHandedOverChangesItsKind) {
   EXPECT_THAT(kept(*listed({"+u/new"})), ElementsAre("u/new"));
 }
 
+TEST(SweepList, OnlyADirectoryOfACopyIsKnownByItsIdentity) {
+  const std::string id = "=00000000000000fd0000000000000002ffffffffffffffff000000003b9ac9ff";
+  const auto list = listed({"+d/a", "+g/a", "+g/b", id + "/a", id + "/none", id.substr(0, 64) + "/b"});
+  EXPECT_THAT(kept(*list), ElementsAre("d/a", "g/a", "g/b"));
+  EXPECT_FALSE(list->entries[0].told);
+  ASSERT_TRUE(list->entries[1].told);
+  EXPECT_EQ(list->entries[1].id.device, 0xfdu);
+  EXPECT_EQ(list->entries[1].id.inode, 2u);
+  EXPECT_EQ(list->entries[1].id.born_seconds, ~uint64_t{0});
+  EXPECT_EQ(list->entries[1].id.born_nanoseconds, 999'999'999u);
+  EXPECT_FALSE(list->entries[2].told);
+  // What takes its place on the list knows nothing of it.
+  tell(*list, "-/a");
+  tell(*list, "-/a");
+  tell(*list, "+g/a");
+  tell(*list, "+g/c");
+  EXPECT_FALSE(list->entries[0].told);
+  EXPECT_FALSE(list->entries[1].told);
+}
+
 TEST(SweepList, ARecordTakesBackOneAndNotItsTwin) {
   EXPECT_THAT(kept(*listed({"+c/a", "+c/a", "-/a"})), ElementsAre("c/a"));
   EXPECT_THAT(kept(*listed({"+c/a", "+c/a", "-/a", "x/a"})), ElementsAre("x/a"));

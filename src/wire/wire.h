@@ -24,6 +24,7 @@ inline constexpr uint32_t kMaxArgs = 65536;    // arguments and variables togeth
 inline constexpr int kMaxWatched = 16384;      // directories on a janitor's list
 inline constexpr int kMaxWatchedPath = 512;    // bytes of their paths, with the end
 inline constexpr int kMaxWatchMessage = 8192;  // bytes of one message to a janitor; the kernel cuts what is longer
+inline constexpr int kIdDigits = 16;           // of each number in what a janitor is told of a directory's identity
 inline constexpr uint32_t kNoString = 0xffffffffu;
 
 // One step. What the fields mean is said beside each kind: a and b are strings, x, y and z numbers, data a blob.

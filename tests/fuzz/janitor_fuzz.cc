@@ -13,6 +13,10 @@ namespace {
 
 using Kept = std::vector<std::pair<char, std::string>>;
 
+constexpr std::size_t kIdSize = std::size_t{4} * cloche::wire::kIdDigits;
+// Of one whose identity is known. The path is not what tells it: it may be anything.
+constexpr char kKnown = 'G';
+
 Kept plainly(std::string_view text) {
   Kept slots;  // a free one has kind 0
   const auto add = [&](char kind, std::string_view path) {
@@ -26,7 +30,15 @@ Kept plainly(std::string_view text) {
     const auto named = [&](std::string_view path) {
       return [path](const auto& entry) { return entry.first != 0 && entry.second == path; };
     };
-    if (record.starts_with("+c") || record.starts_with("+d")) {
+    if (record.starts_with('=')) {
+      const std::string_view id = record.substr(1, kIdSize);
+      if (id.size() < kIdSize || id.find_first_not_of("0123456789abcdef") != std::string_view::npos) continue;
+      const auto copy = [&, path = record.substr(1 + kIdSize)](const auto& entry) {
+        return (entry.first == 'g' || entry.first == kKnown) && entry.second == path;
+      };
+      const auto last = std::ranges::find_if(slots.rbegin(), slots.rend(), copy);
+      if (last != slots.rend()) last->first = kKnown;
+    } else if (record.starts_with("+c") || record.starts_with("+d") || record.starts_with("+g")) {
       if (fits) add(record[1], record.substr(2));
     } else if (record.starts_with("+u")) {
       const auto known = std::ranges::find_if(slots, named(record.substr(2)));
@@ -57,7 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   cloche::wire::sweep_detail::take(g_list, text.data(), static_cast<long>(text.size()));
   Kept kept;
   for (int i = 0; i < g_list.used; ++i) {
-    if (g_list.entries[i].kind != 0) kept.emplace_back(g_list.entries[i].kind, g_list.entries[i].path);
+    const auto& entry = g_list.entries[i];
+    if (entry.kind != 0) kept.emplace_back(entry.kind == 'g' && entry.told ? kKnown : entry.kind, entry.path);
     g_list.entries[i].kind = 0;
   }
   g_list.used = 0;
