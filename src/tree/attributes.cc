@@ -43,6 +43,24 @@ Status keep_attributes(int from, int to, const std::string& path) {
   return {};
 }
 
+std::string list_for_new(int directory) {
+  std::string value(XATTR_SIZE_MAX, '\0');
+  const std::string by_number = "/proc/self/fd/" + std::to_string(directory);
+  const ssize_t size = ::getxattr(by_number.c_str(), sys::kDefaultAccessList, value.data(), value.size());
+  value.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return value;
+}
+
+Status hand_down(const std::string& list, int folder, const std::string& name, FileKind kind, const std::string& path) {
+  if (list.empty()) return {};
+  const std::string thing = "/proc/self/fd/" + std::to_string(folder) + "/" + name;
+  const auto give = [&](const char* which) {
+    return ::lsetxattr(thing.c_str(), which, list.data(), list.size(), 0) == 0;
+  };
+  if (give(sys::kAccessList) && (kind != FileKind::kDirectory || give(sys::kDefaultAccessList))) return {};
+  return fail_errno(errno, "stage " + printable(path), "the access list of its directory could not be handed down");
+}
+
 Status set_attributes(int to, const std::vector<std::pair<std::string, std::string>>& attributes,
                       const std::string& path) {
   for (const auto& [name, value] : attributes) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sys/sha256.h"
+#include "tree/attributes.h"
 #include "tree/inspect.h"
 #include "tree/moves.h"
 #include "tree/path_rules.h"
@@ -221,9 +222,9 @@ class Checker {
   }
 
   // What is new in this directory.
-  static Owner owner_of_new(const struct stat& directory) {
+  static Owner owner_of_new(int fd, const struct stat& directory) {
     const bool shared = S_ISDIR(directory.st_mode) && (directory.st_mode & S_ISGID) != 0;
-    return {directory.st_uid, directory.st_gid, shared, shared};
+    return {directory.st_uid, directory.st_gid, shared, shared, list_for_new(fd)};
   }
 
   Result<std::optional<FileKind>> kind_now(const std::string& path) {
@@ -244,7 +245,7 @@ class Checker {
     if (::fstat(opened->get(), &st) != 0) {
       return fail_errno(errno, "inspect " + printable(path), "could not be inspected");
     }
-    Above above{kind_of(st), owner_of_new(st), {}};
+    Above above{kind_of(st), owner_of_new(opened->get(), st), {}};
     if (above.kind == FileKind::kDirectory) above.id = folder_id_now(opened->get());
     return above_[path] = above;
   }
@@ -257,7 +258,7 @@ class Checker {
     }
     struct stat st{};
     if (::fstat(root_, &st) != 0) return fail_errno(errno, "inspect the tree", "could not be inspected");
-    return owner_of_new(st);
+    return owner_of_new(root_, st);
   }
 
   void need_parent(const std::string& path) {

@@ -99,6 +99,29 @@ TEST_F(Owners, WhatIsReplacedKeepsItsAccessListAndNotes) {
   EXPECT_EQ(status(tree_.path("mode")).st_mode & 07777, 0600u);
 }
 
+// What is staged lies elsewhere first: the list that is handed down there must not come along.
+TEST_F(Owners, WhatIsNewHasTheAccessListOfItsOwnDirectoryAndOfNoOther) {
+  constexpr const char* kList = "system.posix_acl_access";
+  constexpr const char* kDefault = "system.posix_acl_default";
+  const std::string list = access_list();
+  ASSERT_EQ(::mkdir(tree_.path("closed").c_str(), 0755), 0);
+  if (::setxattr(tree_.path("").c_str(), kDefault, list.data(), list.size(), 0) != 0) {
+    GTEST_SKIP() << "fact missing: no access lists on this file system";
+  }
+  Change folder{"closed/dir", std::nullopt, directory_state(0750), {}};
+  Change shared{"dir", std::nullopt, directory_state(0750), {}};
+  expect_applied(try_apply(tree_.fd(), proposal(add("closed/new", "new", 0640), add("closed/deep/new", "new", 0640),
+                                                std::move(folder), add("new", "new", 0660), std::move(shared))));
+  for (const char* name : {"closed/new", "closed/dir", "closed/deep", "closed/deep/new"}) {
+    EXPECT_LT(::getxattr(tree_.path(name).c_str(), kList, nullptr, 0), 0) << name;
+    EXPECT_LT(::getxattr(tree_.path(name).c_str(), kDefault, nullptr, 0), 0) << name;
+  }
+  EXPECT_EQ(attribute(tree_.path("new"), kList), list);
+  EXPECT_EQ(attribute(tree_.path("dir"), kDefault), list);
+  EXPECT_EQ(status(tree_.path("dir")).st_mode & 07777, 0750u);
+  EXPECT_EQ(status(tree_.path("closed/new")).st_mode & 07777, 0640u);
+}
+
 TEST(Holes, StayHoles) {
   const TempTree tree(quick_place());
   std::string bytes(8 << 20, '\0');

@@ -61,6 +61,7 @@ struct Owner {
   gid_t group = 0;
   bool keeps_group = false;  // for whoever applies and may: what is replaced, and what comes below a set-gid directory
   bool passes_on = false;    // such a directory: directories in it are of that kind, too
+  std::string handed_down = {};  // the access list that a directory gives to what is new in it, if it has one
 
   bool operator==(const Owner&) const = default;
 };

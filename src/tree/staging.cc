@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "sys/access_list.h"
 #include "sys/file.h"
 #include "tree/path_rules.h"
 
@@ -105,6 +107,11 @@ Result<std::optional<Staging>> Staging::open(int root, Missing missing, const Ke
       continue;
     }
     CLOCHE_TRY(check_ours(folder.get()));
+    // What is staged shall have the access list of where it goes, not one that the tree's own directory hands down.
+    if (missing == Missing::kMake && ::fremovexattr(folder.get(), sys::kDefaultAccessList) != 0 && errno != ENODATA &&
+        errno != EOPNOTSUPP) {
+      return broken(errno, "the access list of the staging directory could not be removed");
+    }
     if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return broken(errno, "the staging directory could not be locked");
       return fail(ErrorCode::kRefused, staging_name(), "another application to this tree is under way",

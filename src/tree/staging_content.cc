@@ -142,6 +142,7 @@ Result<Thing> Staging::make_directory(std::size_t number, mode_t mode, const Own
   // Its own mode comes last, when everything is in it.
   if (::mkdirat(folder(), name.c_str(), 0700) != 0) return cannot_stage(name, "the directory could not be made");
   CLOCHE_TRY(give_to(owner, folder(), name, name));
+  CLOCHE_TRY(hand_down(owner.handed_down, folder(), name, FileKind::kDirectory, name));
   if (::fchmodat(folder(), name.c_str(), whole | 0700, 0) != 0) {
     return cannot_stage(name, "the directory could not be made");
   }
@@ -165,7 +166,11 @@ Result<Thing> Staging::make_new(std::size_t number, const Change& change, const 
   CLOCHE_TRY(fill(file.get(), change, present.content, copied));
   CLOCHE_TRY(give_to(owner, folder(), name, change.path));
   // Before the mode, whose bits for the group are the mask of an access list.
-  if (present.place.valid()) CLOCHE_TRY(keep_attributes(present.place.get(), file.get(), change.path));
+  if (present.place.valid()) {
+    CLOCHE_TRY(keep_attributes(present.place.get(), file.get(), change.path));
+  } else {
+    CLOCHE_TRY(hand_down(owner.handed_down, folder(), name, FileKind::kRegular, change.path));
+  }
   CLOCHE_TRY(set_attributes(file.get(), change.keep.attributes, change.path));
   mode_t mode = state.mode & kRights;
   if (change.keep.privileges && present.place.valid())
