@@ -433,6 +433,7 @@ LearnEnd LearnSession::learn() {
   drop_what_is_there(learnt.policy);
   learnt.items = items_;
   learnt.untried = untried_;
+  std::erase_if(wanted_, &learn::Wanted::looked);
   learnt.wanted = wanted_;
   // Trials write nothing to the host.
   end.writes_tried = learnt.policy.files.write.empty();

@@ -117,7 +117,7 @@ bool LearnSession::allowed(const Policy& policy) const {
 void LearnSession::want(const std::vector<learn::Wanted>& more) {
   constexpr std::size_t kMost = 256;
   for (const learn::Wanted& one : more) {
-    if (wanted_.size() < kMost && std::ranges::find(wanted_, one) == wanted_.end()) wanted_.push_back(one);
+    if (wanted_.size() < kMost) learn::want_once(wanted_, one);
   }
 }
 

@@ -50,6 +50,7 @@ class Collector {
   void add(const Sighting& s) {
     if (s.refused || !s.what.starts_with('/') || s.what == "/") return;
     if (is_kernels(s.what)) return;
+    looks_ = s.use == Use::kLook || s.use == Use::kEnter;
     switch (s.use) {
       case Use::kOpen:
         return s.changes ? add_change(s) : add_read(s, out_.items, Kind::kRead);
@@ -94,8 +95,7 @@ class Collector {
   }
 
   void want(const char* verb, const std::string& path, std::string reason) {
-    Wanted wanted{fmt::format("{} {}", verb, harmless(path)), std::move(reason)};
-    if (std::ranges::find(out_.wanted, wanted) == out_.wanted.end()) out_.wanted.push_back(std::move(wanted));
+    want_once(out_.wanted, {fmt::format("{} {}", verb, harmless(path)), std::move(reason), looks_});
   }
 
   // False: it is not granted, and said why.
@@ -244,7 +244,8 @@ class Collector {
     if (!place || !place->directory || !place->allowed || folder_of(place->real) == "/") return;
     if ((setting_.already(place->real) & kChangeRights) == kChangeRights) return;
     Item item{Kind::kChange, place->real, {}, place->real, true};
-    const bool kept = is_secret_place(item.what, setting_.secrets) || holds_secret_places(item.what, setting_.secrets) ||
+    const bool kept = is_secret_place(item.what, setting_.secrets) ||
+                      holds_secret_places(item.what, setting_.secrets) ||
                       secrets_below(item.what, setting_.secrets) != Below::kNothing || !ungrantable(item).empty();
     if (!kept) push(out_.items, std::move(item));
   }
@@ -265,6 +266,7 @@ class Collector {
 
   const Setting& setting_;
   const Host& host_;
+  bool looks_ = false;  // what is wanted now is only looked at
   Collected out_;
 };
 

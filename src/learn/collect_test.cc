@@ -140,6 +140,19 @@ TEST(Collect, GrantsNoDirectoryWithSecretsSomewhereBelow) {
   EXPECT_TRUE(got.wanted[1].reason.starts_with("it could not be searched")) << got.wanted[1].reason;
 }
 
+TEST(Collect, SaysWhatWasOnlyLookedAt) {
+  Fake fake;
+  fake.folder("/home/me");
+  const auto looked = [&](const std::vector<Sighting>& seen) {
+    const Collected got = fake.collect(seen);
+    EXPECT_THAT(got.wanted, SizeIs(1));
+    return !got.wanted.empty() && got.wanted[0].looked;
+  };
+  EXPECT_TRUE(looked({sighting(Use::kLook, "/home/me")}));
+  EXPECT_FALSE(looked({sighting(Use::kOpen, "/home/me")}));
+  EXPECT_FALSE(looked({sighting(Use::kLook, "/home/me"), sighting(Use::kOpen, "/home/me")}));
+}
+
 TEST(Collect, ALinkMakesNoSecretLess) {
   Fake fake;
   fake.files["/home/me/.ssh/config"] = {"/opt/moved/config", false, false, true};

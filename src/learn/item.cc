@@ -142,4 +142,14 @@ std::string folder_of(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
+void want_once(std::vector<Wanted>& list, const Wanted& one) {
+  const auto known =
+      std::ranges::find_if(list, [&](const Wanted& w) { return w.what == one.what && w.reason == one.reason; });
+  if (known == list.end()) {
+    list.push_back(one);
+  } else {
+    known->looked = known->looked && one.looked;
+  }
+}
+
 }  // namespace cloche::learn

@@ -33,10 +33,14 @@ struct Item {
 
 // Something that was tried and is not granted.
 struct Wanted {
-  std::string what;    // "read /home/me/.ssh/id_rsa"
-  std::string reason;  // why not
+  std::string what;     // "read /home/me/.ssh/id_rsa"
+  std::string reason;   // why not
+  bool looked = false;  // at only, by all who wanted it: whoever succeeds did not miss it
   bool operator==(const Wanted&) const = default;
 };
+
+// Each once.
+void want_once(std::vector<Wanted>& list, const Wanted& one);
 
 // Where changes go.
 enum class Changes : std::uint8_t {
