@@ -123,7 +123,8 @@ void Janitor::lend(const std::vector<std::string>& paths) {
 }
 
 bool Janitor::hand_over(const std::vector<std::string>& paths) {
-  if (!tell('x', paths)) return false;
+  // A dead one reads nothing, and what was sent to it is not told again.
+  if (!tell('x', paths) || is_dead()) return false;
   for (const std::string& path : paths) known_.erase(path);
   handed_ += paths.size();  // it still holds them, for a while
   return true;

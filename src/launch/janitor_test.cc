@@ -248,6 +248,22 @@ TEST_F(JanitorTest, K7_OneThatReplacesAKilledOneKnowsWhichDirectoryACopyLiesIn) 
   EXPECT_TRUE(vanishes(path));
 }
 
+TEST_F(JanitorTest, K7_WhatAKilledOneCouldNotTakeOverIsLeftToTheNext) {
+  const std::string path = root_ + "/left";
+  {
+    Janitor janitor(kInit);
+    ASSERT_TRUE(janitor.watch(Janitor::Kind::kDirectory, {path}));
+    ASSERT_EQ(::mkdir(path.c_str(), 0755), 0);
+    ASSERT_EQ(::syscall(SYS_pidfd_send_signal, janitor.pidfd(), SIGKILL, nullptr, 0), 0);
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PIDFD, static_cast<id_t>(janitor.pidfd()), &info, WEXITED | WNOWAIT | __WALL), 0);
+    EXPECT_FALSE(janitor.hand_over({path})) << "nobody was there to take it";
+    EXPECT_TRUE(janitor.revive());
+    EXPECT_EQ(janitor.births(), 2u);
+  }
+  EXPECT_TRUE(vanishes(path));
+}
+
 TEST_F(JanitorTest, K7_ThousandsOfRecordsAtOnceAreAllKept) {
   // As many directories as a thousand runs have; a record that is lost is a directory that stays.
   constexpr int kRecords = 4'000;

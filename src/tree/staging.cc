@@ -108,6 +108,10 @@ Result<std::optional<Staging>> Staging::open(int root, Missing missing, const Ke
     }
     CLOCHE_TRY(check_ours(folder.get()));
     // What is staged shall have the access list of where it goes, not one that the tree's own directory hands down.
+    // Such a list may also have kept its owner from searching it.
+    if (missing == Missing::kMake && ::fchmod(folder.get(), 0700) != 0) {
+      return broken(errno, "the staging directory could not be opened to its owner");
+    }
     if (missing == Missing::kMake && ::fremovexattr(folder.get(), sys::kDefaultAccessList) != 0 && errno != ENODATA &&
         errno != EOPNOTSUPP) {
       return broken(errno, "the access list of the staging directory could not be removed");
