@@ -146,8 +146,9 @@ std::size_t QuietText::pass(std::string_view text, std::size_t from) const {
   if (!is_on_) return from;
   std::size_t end = from;
   while (text.size() - end >= kBlock && !has_stop<kBlock>(text.data() + end)) {
-    const bool is_like_one = has_window(text.data() + end) | has_window(text.data() + end + kWindow);
-    if (is_like_one) break;
+    // Both are asked: which of them it was would take another time.
+    const int like_one = int{has_window(text.data() + end)} | int{has_window(text.data() + end + kWindow)};
+    if (like_one != 0) break;
     end += kBlock;
   }
   while (text.size() - end >= kWindow && !has_stop<kWindow>(text.data() + end) && !has_window(text.data() + end)) {
