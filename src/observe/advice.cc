@@ -94,7 +94,8 @@ Advice grant(const std::vector<Piece>& pieces, Right right, const Asked& asked) 
     if (right != Right::kWrite) continue;
     const std::string reason = piece.directory ? why_obeyed_below(piece.path) : why_obeyed(piece.path);
     if (!reason.empty()) return advise_obeyed(reason);
-    obeyed = obeyed || (piece.directory && secrets.obeyed && secrets.obeyed(piece.path));
+    if (!piece.directory) continue;
+    obeyed = obeyed || leads_to_obeyed(piece.path) || (secrets.obeyed && secrets.obeyed(piece.path));
   }
   const Advice line = line_for(paths, right);
   return obeyed && !line.allow.empty() ? propose(paths) : line;

@@ -114,6 +114,10 @@ TEST(AdviceSecrets, X4_ADirectoryWithSuchNamesInItBecomesAProposal) {
   };
   EXPECT_EQ(denied("/srv/repo", sample()).allow, "workspace.path = [\"/srv/repo\"]");
   EXPECT_EQ(denied("/srv/plain", sample()).allow, "files.write = [\"/srv/plain\"]");
+  // A guest that may change the way to such a name makes the rest of it: .config/systemd/user, .git/hooks.
+  for (const char* way : {"/home/me/.config/systemd", "/srv/p/.git", "/srv/p/.git/modules/m", "/srv/p/.vscode"}) {
+    EXPECT_EQ(denied(way, sample()).allow, "workspace.path = [\"" + std::string(way) + "\"]");
+  }
   const Denial elsewhere = denied("/srv/repo", by_bwrap());
   EXPECT_EQ(elsewhere.allow, "");
   EXPECT_THAT(elsewhere.never, HasSubstr("workspace.path = [\"/srv/repo\"]"));

@@ -10,5 +10,8 @@ namespace cloche::observe {
 std::string why_obeyed(const std::string& path);
 // The same of a directory with all that is ever made in it.
 std::string why_obeyed_below(const std::string& directory);
+// Whether such a path leads through a directory, as to user units through .config/systemd: whoever may write in it makes
+// the rest of the path.
+bool leads_to_obeyed(const std::string& directory);
 
 }  // namespace cloche::observe
