@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "observe/secret_host.h"
+
 namespace cloche {
 namespace {
 
@@ -70,6 +72,15 @@ TEST_F(Obeyed, X4_PlainNamesDoNot) {
   EXPECT_FALSE(found_in("a"));
   file("a/bin/x/.bashrc");
   EXPECT_TRUE(found_in("a"));
+}
+
+TEST_F(Obeyed, X4_DirectoriesOfProgramsAreThoseOfThePathAndEveryHomesBin) {
+  const std::string real = make("real");
+  const std::string link = make("a") + "/bin";
+  fs::create_directory_symlink(real, link);
+  const auto found = places_of_programs("/opt/x/bin:relative::/opt/x/bin/:" + link, {"/home/me"});
+  EXPECT_EQ(found, (std::vector<std::string>{"/opt/x/bin", link, real, "/home/me/bin"}));
+  EXPECT_TRUE(places_of_programs("", {}).empty());
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ struct Secrets {
   // Whether a directory that was searched has names in it, at any depth, that programs of the host run or obey, or a
   // directory that leads to such names.
   std::function<bool(const std::string& directory)> obeyed = {};
+  // Directories of programs that shells find by their names alone: those of PATH, and bin of each home.
+  std::vector<std::string> programs = {};
 };
 
 // The path lies in one: by the table, in every home directory, or by a name that means the same wherever it lies.
