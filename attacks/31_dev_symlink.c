@@ -1,6 +1,6 @@
 // 31. A hostile /dev symlink is not followed.
 //
-// attack: E device-link | bait: --evil-dev symlink | held: 0,125,126 | refusal: cloche: failed: device /dev/ |
+// attack: E device-link | bait: --evil-dev symlink | held: 0,126 | refusal: cloche: refused: device /dev/ |
 //     no-bwrap: bwrap binds the host's /dev nodes as they are |
 //     no-process: tier 0 has the host's own mounts; Landlock judges paths |
 //     has a link to a host's file in the place of a device

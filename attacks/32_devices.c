@@ -2,7 +2,7 @@
 //
 // attack: E devices | no-process: tier 0 has the host's own mounts; Landlock judges paths | looks for devices of the
 //     host
-// attack: E wrong-device | bait: --evil-dev wrong | held: 125,126 | refusal: cloche: failed: device /dev/null |
+// attack: E wrong-device | bait: --evil-dev wrong | held: 126 | refusal: cloche: refused: device /dev/null |
 //     no-bwrap: bwrap binds the host's /dev nodes as they are |
 //     no-process: tier 0 has the host's own mounts; Landlock judges paths |
 //     has another device in the place of /dev/null

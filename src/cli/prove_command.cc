@@ -28,7 +28,6 @@
 #include "prove/runner.h"
 #include "prove/words.h"
 #include "report/text.h"
-#include "sys/file.h"
 #include "sys/users.h"
 
 namespace cloche::cli {
@@ -344,7 +343,7 @@ int prove_command(Words words) {
   if (!asked) return usage_error(asked.error(), "prove");
   const auto folder = prove::find_attacks();
   if (!folder) return complain(folder.error(), kExitFailed);
-  const auto text = sys::read_file(*folder + "/manifest", prove::kMostManifest);
+  const auto text = prove::manifest_in(*folder);
   if (!text) return complain(text.error(), kExitFailed);
   auto known = prove::read_manifest(*text);
   if (!known) return complain(known.error(), kExitFailed);

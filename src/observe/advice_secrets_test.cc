@@ -21,7 +21,8 @@ Secrets secrets() {
                 return directory == "/srv/project" ? Below::kSecrets : Below::kNothing;
               },
           .homes = {"/srv/homes/you"},
-          .obeyed = [](const std::string& directory) { return directory == "/srv/repo"; }};
+          .obeyed = [](const std::string& directory) { return directory == "/srv/repo"; },
+          .programs = {"/home/me/bin", "/opt/tools/bin"}};
 }
 
 Denial one(const Sighting& s, const Host& host, const Plan& plan = sample()) {
@@ -35,7 +36,7 @@ Denial one(const Sighting& s, const Host& host, const Plan& plan = sample()) {
 TEST(AdviceSecrets, X4_NoLineOpensAPlaceOfSecretsInAnyHome) {
   for (const std::string home : {"/home/me", "/home/other", "/root", "/srv/homes/you"}) {
     for (const char* place : {"/.ssh/id", "/.claude/x", "/.codex/auth.json", "/.config/gh/hosts.yml", "/.aws/config",
-                              "/.netrc", "/p/.env", "/p/server.key", "/.bash_history"}) {
+                              "/.netrc", "/p/.env", "/p/server.key", "/.bash_history", "/.viminfo"}) {
       const std::string path = home + place;
       for (const Use use : {Use::kOpen, Use::kExecute}) {
         const Denial denial = one(observe::path(use, path), Host().has(path));
@@ -83,7 +84,9 @@ TEST(AdviceSecrets, X4_NoLineLetsAGuestChangeWhatTheHostObeys) {
   for (const char* path :
        {"/home/me/.bashrc", "/home/me/.profile", "/srv/x/.zshrc", "/home/me/.gitconfig",
         "/home/me/.config/autostart/x.desktop", "/srv/p/.git/hooks/pre-commit", "/srv/p/.git/config",
-        "/srv/p/.vscode/tasks.json", "/srv/p/.direnvrc", "/home/me/.local/bin/ls", "/srv/p/CLAUDE.md"}) {
+        "/srv/p/.vscode/tasks.json", "/srv/p/.direnvrc", "/home/me/.local/bin/ls", "/srv/p/CLAUDE.md",
+        "/home/me/bin/ls", "/opt/tools/bin/ls", "/home/me/.local/share/applications/x.desktop",
+        "/home/me/.local/lib/python3.12/site-packages/x.pth", "/srv/p/venv/lib/python3.12/site-packages/x.pth"}) {
     const std::string folder = std::string(path).substr(0, std::string(path).rfind('/'));
     const Host there = Host().has(path).has(folder, {}, true, true);
     const Host nowhere = Host().has(folder, {}, true, true);
@@ -114,6 +117,14 @@ TEST(AdviceSecrets, X4_ADirectoryWithSuchNamesInItBecomesAProposal) {
   };
   EXPECT_EQ(denied("/srv/repo", sample()).allow, "workspace.path = [\"/srv/repo\"]");
   EXPECT_EQ(denied("/srv/plain", sample()).allow, "files.write = [\"/srv/plain\"]");
+  // A guest that may change the way to such a name makes the rest of it: .config/systemd/user, .git/hooks.
+  for (const char* way : {"/home/me/.config/systemd", "/srv/p/.git", "/srv/p/.git/modules/m", "/srv/p/.vscode",
+                          "/opt/tools", "/home/me/.local/lib", "/srv/p/venv/lib/python3.12",
+                          "/srv/p/venv/lib/python3.12/site-packages"}) {
+    EXPECT_EQ(denied(way, sample()).allow, "workspace.path = [\"" + std::string(way) + "\"]");
+  }
+  // What lies deeper in a directory of programs has no name of its own there.
+  EXPECT_EQ(denied("/opt/tools/bin/sub", sample()).allow, "files.write = [\"/opt/tools/bin/sub\"]");
   const Denial elsewhere = denied("/srv/repo", by_bwrap());
   EXPECT_EQ(elsewhere.allow, "");
   EXPECT_THAT(elsewhere.never, HasSubstr("workspace.path = [\"/srv/repo\"]"));

@@ -154,7 +154,7 @@ Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, con
   for (const std::string& name : {s.what, place_of(s)}) {
     if (is_secret_place(name, secrets)) return advise_path(name, need.right, asked);
     if (need.right != Right::kWrite || !found.allowed) continue;
-    if (const std::string reason = why_obeyed(name); !reason.empty()) return advise_obeyed(reason);
+    if (const std::string reason = why_obeyed(name, secrets); !reason.empty()) return advise_obeyed(reason);
   }
   if (is_on_the_way(s, found) && found.links.empty()) return advise_way(found.real, asked);
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {

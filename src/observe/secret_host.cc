@@ -84,11 +84,30 @@ Secrets secrets_of_users(const std::string& home) {
   return out;
 }
 
+std::vector<std::string> places_of_programs(std::string_view path, const std::vector<std::string>& homes) {
+  const HostLook host = HostLook::of_this_host();
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& place) {
+    add_once(out, place);
+    add_once(out, real_path(place, host));
+  };
+  while (!path.empty()) {
+    const std::string_view one = path.substr(0, path.find(':'));
+    path.remove_prefix(std::min(one.size() + 1, path.size()));
+    if (one.starts_with('/')) add(clean_path(std::string(one)));
+  }
+  // Start-up files put it into PATH as soon as it is there.
+  for (const std::string& home : homes) add(clean_path(home + "/bin"));
+  return out;
+}
+
 Secrets secrets_for_advice() {
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
   Secrets out = secrets_of_users(home == nullptr ? "" : home);
   const auto search = std::make_shared<SecretSearch>(out, kOfOne, kOfAll);
   search->look_for_obeyed();
+  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody changes it
+  out.programs = places_of_programs(path == nullptr ? "" : path, out.homes);
   out.search = [search](const std::string& directory) { return search->below(directory); };
   out.obeyed = [search](const std::string& directory) { return search->has_obeyed(directory); };
   return out;

@@ -23,10 +23,17 @@ std::string below_of(const std::string& directory, std::string_view name) {
   return (directory == "/" ? "" : directory) + "/" + std::string(name);
 }
 
-bool is_folder(int parent, const dirent& entry) {
-  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+unsigned char type_of(int parent, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type;
   struct stat st {};
-  return ::fstatat(parent, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(st.st_mode);
+  if (::fstatat(parent, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) return DT_DIR;
+  return static_cast<unsigned char>(IFTODT(st.st_mode));
+}
+
+// A directory counts as a link in its place would, by any part of an obeyed path: a guest that may write above it makes
+// the rest of that path, which need not be there yet.
+tree::FileKind judged_as(unsigned char type) {
+  return type == DT_DIR || type == DT_LNK ? tree::FileKind::kSymlink : tree::FileKind::kRegular;
 }
 
 }  // namespace
@@ -84,9 +91,9 @@ std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& 
     if (is_secret_entry(below_of(directory, name), known_)) return std::nullopt;
     if (left == 0) return out;
     --left;
-    const bool folder = is_folder(fd, *entry);
-    if (folder) out.folders.emplace_back(name);
-    if (folder || !judge || !judge->why(name, tree::FileKind::kRegular)) continue;
+    const unsigned char type = type_of(fd, *entry);
+    if (type == DT_DIR) out.folders.emplace_back(name);
+    if (!judge || !judge->why(name, judged_as(type))) continue;
     obeyed_.push_back(directory);
     judge.reset();
   }

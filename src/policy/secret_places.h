@@ -23,8 +23,11 @@ struct Secrets {
   // Looks for places of secrets in a directory, at any depth. None: nothing is known of any.
   std::function<Below(const std::string& directory)> search = {};
   std::vector<std::string> homes = {};  // of this host's other users, and other spellings
-  // Whether a directory that was searched has names in it, at any depth, that programs of the host run or obey.
+  // Whether a directory that was searched has names in it, at any depth, that programs of the host run or obey, or a
+  // directory that leads to such names.
   std::function<bool(const std::string& directory)> obeyed = {};
+  // Directories of programs that shells find by their names alone: those of PATH, and bin of each home.
+  std::vector<std::string> programs = {};
 };
 
 // The path lies in one: by the table, in every home directory, or by a name that means the same wherever it lies.

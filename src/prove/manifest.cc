@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kFirstLine = "# attacks of cloche, version 1";
 constexpr std::string_view kMark = "// attack:";
 constexpr std::string_view kGoesOn = "//    ";
+constexpr std::size_t kShortestRefusal = 8;  // a letter or two are in nearly every one
 
 std::unexpected<Error> wrong(std::string_view where, std::string message, std::string hint = {}) {
   return fail(ErrorCode::kInvalidInput, std::string(where), std::move(message), std::move(hint));
@@ -137,6 +138,10 @@ Result<Attack> read_line(std::string_view line, std::string_view place = {}) {
       (std::ranges::any_of(attack.held, is_refusal) || std::ranges::any_of(attack.bwrap_held, is_refusal))) {
     return wrong(where, "it may hold by a refusal, and does not say by which",
                  "write \"refusal:\" with words of it that no other refusal has");
+  }
+  if (!attack.refusal.empty() && attack.refusal.size() < kShortestRefusal) {
+    return wrong(where, fmt::format("refusal: has fewer than {} characters", kShortestRefusal),
+                 "write words of it that no other refusal has");
   }
   return attack;
 }

@@ -22,7 +22,7 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
       "59_memory: A memory | args: one 'two words' | process-args: three | options: --memory 64M | bait: --tty | "
       "beside: "
       "listen | after: clean | way-out-args: out | exec-writable-args: w | reads: .ssh any | changes: .bashrc | "
-      "not-with: sockets | held: 0,137 | bwrap-held: 126 | refusal: r x | alone | no-bwrap: b | no-cgroups: c | "
+      "not-with: sockets | held: 0,137 | bwrap-held: 126 | refusal: r x y z w | alone | no-bwrap: b | no-cgroups: c | "
       "no-process: "
       "p | "
       "no-process-user: u | fills memory until it ends");
@@ -44,7 +44,7 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
                       .after = Words{"clean"},
                       .held = {0, 137},
                       .bwrap_held = {126},
-                      .refusal = "r x",
+                      .refusal = "r x y z w",
                       .company = Company::kAlone,
                       .no_bwrap = "b",
                       .no_cgroups = "c",
@@ -74,6 +74,16 @@ TEST(Manifest, AWrongLineIsAnErrorThatNamesIt) {
     ASSERT_FALSE(outcome) << line;
     EXPECT_EQ(outcome.error().step, "attack " + shown_text(line)) << outcome.error().text();
   }
+}
+
+TEST(Manifest, X3_WordsThatNearlyEveryRefusalHasAreAnError) {
+  for (const char* words : {"e", "refused"}) {
+    const auto outcome = read("x: A name | held: 0,126 | refusal: " + std::string(words) + " | tries to do things");
+    ASSERT_FALSE(outcome) << words;
+    EXPECT_THAT(outcome.error().step, testing::StartsWith("attack ")) << outcome.error().text();
+    EXPECT_THAT(outcome.error().message, testing::HasSubstr("refusal: has fewer than 8 characters"));
+  }
+  EXPECT_TRUE(read("x: A name | held: 0,126 | refusal: /dev/nul | tries to do things"));
 }
 
 TEST(Manifest, TwoOfOneNameAreAnError) {

@@ -22,6 +22,7 @@
 
 #include "base/units.h"
 #include "host/programs.h"
+#include "prove/manifest.h"
 #include "store/place.h"
 #include "sys/file.h"
 
@@ -174,6 +175,32 @@ Result<std::string> find_attacks() {
   }
   return fail(ErrorCode::kNotFound, "attacks", fmt::format("they are not in {}", fmt::join(tried, ", nor in ")),
               "install them with cloche: make install");
+}
+
+Result<std::string> manifest_in(const std::string& folder) {
+  const std::string path = folder + "/manifest";
+  // Without O_NONBLOCK a named pipe would hold us until somebody writes to it.
+  CLOCHE_TRY_ASSIGN(const Fd file, sys::open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0) return fail_errno(errno, "open " + path, "could not be inspected");
+  if (!S_ISREG(info.st_mode)) {
+    return fail(ErrorCode::kInvalidInput, "read " + path, "it is no regular file",
+                "install cloche and its attacks together");
+  }
+  std::string text(kMostManifest + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t n = ::read(file.get(), text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, "read " + path, "could not be read");
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  if (size > kMostManifest) {
+    return fail(ErrorCode::kInvalidInput, "read " + path, fmt::format("is larger than {} bytes", kMostManifest));
+  }
+  text.resize(size);
+  return text;
 }
 
 Result<Stage> Stage::make(const std::string& attacks_from, const std::vector<Attack>& attacks, const Environment& env,

@@ -21,6 +21,8 @@ using Environment = std::map<std::string, std::string>;
 // Where programs and manifest of this release lie: beside this program, or where it was installed. They must be ours or
 // root's, since the bait runs outside of every cell.
 Result<std::string> find_attacks();
+// The text of the manifest there.
+Result<std::string> manifest_in(const std::string& folder);
 
 class Stage {
  public:

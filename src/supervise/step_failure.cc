@@ -42,6 +42,16 @@ void explain_copy(Error& e, const Step& failed, int error) {
                              : fmt::format("check that {} exists and that this user may read all of it", source);
 }
 
+// The host's /dev was tampered with, or is that of a container that lacks it.
+void explain_device(Error& e, const Step& failed, int error) {
+  if (error != ENODEV && error != ELOOP && error != ENOENT) return;
+  e.code = ErrorCode::kRefused;
+  e.message = error == ENOENT  ? fmt::format("the host has no {}", failed.b)
+              : error == ELOOP ? fmt::format("the host's {} is a symbolic link and no device", failed.b)
+                               : fmt::format("the host's {} is not the device of that name", failed.b);
+  e.hint = fmt::format("make it anew as root: rm -f {0} && mknod -m 666 {0} c {1} {2}", failed.b, failed.x, failed.y);
+}
+
 Error explain_step(const Step& failed, int error) {
   Error e{ErrorCode::kSystem, describe(failed), error, "this step failed", {}};
   switch (failed.kind) {
@@ -50,6 +60,9 @@ Error explain_step(const Step& failed, int error) {
       break;
     case StepKind::kBind:
       explain_bind(e, failed, error);
+      break;
+    case StepKind::kDevice:
+      explain_device(e, failed, error);
       break;
     case StepKind::kCopyTree:
     case StepKind::kPut:

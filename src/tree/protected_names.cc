@@ -60,6 +60,19 @@ std::optional<std::string> why_rule(const NamesAbove& above, std::string_view na
   return std::string(protected_rules()[first].reason);
 }
 
+// Python runs lines of every .pth in a directory of packages when it starts, in .local/lib as in a virtual environment.
+// The ending alone says nothing: models have it, too.
+bool is_of_python(const NamesAbove& above, std::string_view name, FileKind kind) {
+  const auto has_packages = [](std::string_view folder) {
+    return folder == "site-packages" || folder == "dist-packages";
+  };
+  if (kind == FileKind::kDirectory) return false;
+  if (has_packages(above.last[0]) && name.ends_with(".pth")) return true;
+  // A link on the way leads to others.
+  return kind == FileKind::kSymlink && (has_packages(name) || (above.last[0] == "lib" && name.starts_with("python3")) ||
+                                        (above.last[0] == ".local" && name == "lib"));
+}
+
 NamesAbove all_of(std::span<const std::string> names) {
   NamesAbove above;
   for (const std::string& name : names) above = enter(above, name);
@@ -98,6 +111,7 @@ std::optional<std::string> NameJudge::why(std::string_view path, FileKind kind) 
   const std::string name = plain_name(last_name(path));
   if (auto reason = why_git(above, name, kind)) return reason;
   if (auto reason = why_rule(above, name, kind)) return reason;
+  if (is_of_python(above, name, kind)) return "Python runs lines of it when it starts";
   // Projects of editors, under any name.
   for (const std::string_view ending : {".code-workspace", ".sublime-project"}) {
     if (name.ends_with(ending)) return "editors run code that it names";

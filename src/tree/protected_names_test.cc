@@ -368,6 +368,34 @@ std::vector<std::string> hostile_spellings(std::string name) {
   return all;
 }
 
+TEST(ProtectedNames, R4_WhatPythonRunsAtEveryStartIsProtected) {
+  for (const char* path : {"venv/lib/python3.12/site-packages/x.pth", ".local/lib/python3.9/site-packages/a-nspkg.pth",
+                           "usr/lib/python3/dist-packages/X.PTH", "Site-Packages/x.pth."}) {
+    EXPECT_TRUE(is_protected(path)) << path;
+    EXPECT_TRUE(is_protected(path, FileKind::kSymlink)) << path;
+  }
+  // The ending is that of models, too, and the packages themselves are as any other source.
+  for (const char* path : {"model.pth", "site-packages/torch/model.pth", "site-packages/x.py", "site-packages/x.pth/a",
+                           "lib/python3.12/x.py", ".local/lib/x"}) {
+    EXPECT_FALSE(is_protected(path)) << path;
+  }
+  // A link on the way leads Python to such files of another name; a directory does not.
+  for (const char* path : {"v/lib/python3.12/site-packages", "v/lib/python3.12", ".local/lib"}) {
+    EXPECT_TRUE(is_protected(path, FileKind::kSymlink)) << path;
+    EXPECT_FALSE(is_protected(path, FileKind::kDirectory)) << path;
+  }
+  for (const char* path : {"v/lib64", "lib", "v/bin/python3.12", "v/lib/python"}) {
+    EXPECT_FALSE(is_protected(path, FileKind::kSymlink)) << path;
+  }
+  EXPECT_TRUE(why_protected("x.pth", FileKind::kRegular, above_of("/v/lib/python3.12/site-packages")));
+}
+
+TEST(ProtectedNames, R4_WhatDesktopsStartByATypeOrAMenuIsProtected) {
+  EXPECT_TRUE(is_protected(".local/share/applications/x.desktop"));
+  EXPECT_TRUE(is_protected(".local/share/applications/mimeapps.list"));
+  EXPECT_FALSE(is_protected("share/applications/x.desktop"));
+}
+
 TEST(ProtectedNames, R4_TheIndexFindsWhatComparingAllRulesFinds) {
   std::set<std::string> paths{"", "a", "a/b", ".config", ".config/x/systemd/user", ".config/.config/systemd/user/x"};
   for (const char* git : {".git", "a/.git", "GIT~1", ".git.", ".git/.git", ".git/modules/m", "hooks", ".git/hooks"}) {

@@ -32,6 +32,7 @@ constexpr std::string_view kMail = "mail programs run commands that it names";
 constexpr std::string_view kSudo = "it says who may become root";
 constexpr std::string_view kTerminal = "terminals run commands that it names";
 constexpr std::string_view kLogin = "desktops run it at login";
+constexpr std::string_view kStarter = "desktops run commands that it names for their menus and types of files";
 
 // In are settings that a program runs or obeys although nobody asked for it: because somebody opens or enters the
 // directory, or uses an everyday tool in it (a shell, an editor, git, a console, a debugger, a coding agent). Out are
@@ -425,6 +426,7 @@ constexpr ProtectedRule kRules[] = {
     {{".config", "openbox"}, Reach::kBelow, kLogin},
     {{".xmonad"}, Reach::kBelow, kLogin},
     {{".fluxbox"}, Reach::kBelow, kLogin},
+    {{".local", "share", "applications"}, Reach::kBelow, kStarter},
     {{".local", "share", "systemd"}, Reach::kBelow, kLogin},
     {{".local", "share", "dbus-1"}, Reach::kBelow, kLogin},
     {{".pam_environment"}, Reach::kItself, kLogin},

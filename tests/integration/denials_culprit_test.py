@@ -126,6 +126,12 @@ class TheCulprit(DenialCase):
         self.assertIn(first["allow"], said)
         self.helps(first["allow"], "sh", "-c", f"echo x >{new}")
         self.assertFalse(os.path.exists(new))
+        # Also where none of them is there yet: a guest that may write in the directory makes the rest.
+        os.makedirs(os.path.join(self.place, "dots/.config/systemd/user"))
+        for folder in ("dots", "dots/.config/systemd"):
+            new = os.path.join(self.place, folder, "new")
+            _, first, said = self.ended("sh", "-c", f"echo x >{new}")
+            self.assertEqual(first["allow"], f'workspace.path = ["{self.place}/{folder}"]')
 
     def test_X4_what_it_did_without_is_not_named(self):
         out = os.path.join(self.place, "out")

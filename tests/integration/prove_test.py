@@ -301,6 +301,18 @@ class Honest(ProveCase):
         self.assertEqual(done.returncode, 125)
         self.assertIn("threat is not one of A to E", done.stderr)
 
+    def test_X3_a_manifest_that_is_no_file_holds_nobody_up(self):
+        folder = self.programs()
+        manifest = os.path.join(folder, "attacks/manifest")
+        os.unlink(manifest)
+        for make in (os.mkfifo, os.mkdir):
+            make(manifest)
+            done = subprocess.run([os.path.join(folder, "cloche"), "prove", "--list"], capture_output=True, text=True,
+                                  timeout=10, check=False, stdin=subprocess.DEVNULL, env=self.env)
+            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertIn("is no regular file", done.stderr)
+            (os.rmdir if os.path.isdir(manifest) else os.unlink)(manifest)
+
     def test_wrong_command_lines_are_told(self):
         policy = self.path("p.toml", "version = 1\n")
         for words in (["--only", "no-such-attack"], ["--tier", "nine"], ["--backend", "x"], ["--against", ""],
