@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "gateway/way_back.h"
@@ -29,12 +28,6 @@ bool is_end_of_digits(std::string_view text) {
   if (ends_in_digits(text, kEndDigits)) return true;
   const std::size_t begin = text.rfind('\n') + 1;  // 0 if there is none
   return text.size() - begin >= kLineDigits && ends_in_digits(text, text.size() - begin);
-}
-
-// Whether all that ends with `less` ends with `more`, too, as far as that is known.
-bool covers(Window more, Window less) {
-  const int unknown = std::countr_zero(less) / 8 * 8;
-  return ((more ^ less) >> unknown) == 0;
 }
 
 }  // namespace
@@ -86,7 +79,7 @@ std::size_t SpelledTexts::to_keep(std::string_view text) const {
 // All of them, whether one was found or not.
 void SpelledTexts::find(std::string_view text, Window window, std::vector<std::uint32_t>& found) const {
   for (std::size_t i = 0; i < forms_.size(); ++i) {
-    if (!quiet_.is_end(window, ends_[i])) continue;
+    if (!QuietText::is_end(window, ends_[i])) continue;
     const auto index = static_cast<std::uint32_t>(i);
     if (std::ranges::find(found, index) != found.end()) continue;
     WayBack way(forms_[i].bytes.view(), text, 0);
@@ -170,8 +163,8 @@ void SpelledSearch::note(std::string_view text, Window window) {
 
 void SpelledSearch::add_here(Window window) {
   if (window == 0) return;
-  if (std::ranges::any_of(here_, [&](Window other) { return covers(other, window); })) return;
-  std::erase_if(here_, [&](Window other) { return covers(window, other); });
+  if (std::ranges::any_of(here_, [&](Window other) { return QuietText::is_end(other, window); })) return;
+  std::erase_if(here_, [&](Window other) { return QuietText::is_end(window, other); });
   here_.push_back(window);
 }
 
@@ -198,6 +191,7 @@ std::size_t SpelledSearch::step(std::string_view text, std::size_t at) {
   if (is_spelled) {
     for (const Spelling& one : spellings_at_end(text.substr(0, at))) follow(before(one.length), one.meant());
   }
+  if (here_.empty()) note(text.substr(0, at), 0);
   for (const Window window : here_) note(text.substr(0, at), window);
   before(0).swap(here_);
   return at;
