@@ -16,15 +16,8 @@ std::vector<std::string_view> texts_of(const std::vector<SecretForm>& forms) {
   return out;
 }
 
-std::string_view without_line_end(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  return text;
-}
-
-// Whether a line of base64 that waits for the next ends at the end of a text, or begins to.
+// Whether a line of base64 that waits for the next ends here.
 bool is_end_of_digits(std::string_view text) {
-  text = without_line_end(text);
   if (ends_in_digits(text, kEndDigits)) return true;
   const std::size_t begin = text.rfind('\n') + 1;  // 0 if there is none
   return text.size() - begin >= kLineDigits && ends_in_digits(text, text.size() - begin);
@@ -56,8 +49,14 @@ std::size_t SpelledTexts::reach(std::string_view text, std::size_t most, Lines l
     // No text has a control character in it, so none begins before the last one: lines and events need not wait, but
     // for those of base64, which may go on.
     if (static_cast<unsigned char>(c) < 0x20) {
-      const bool goes_on = lines == Lines::kGo ? ends_in_digits(without_line_end(rest), 1) : is_end_of_digits(rest);
-      if (!goes_on) break;
+      const auto goes_on = [&](std::string_view line) {
+        return lines == Lines::kGo ? ends_in_digits(line, 1) : is_end_of_digits(line);
+      };
+      const std::string_view line = without_line_end(rest);
+      // Behind an empty line nothing waits until a next one of base64 goes on: so ends an event.
+      const bool is_over = bytes < kLineDigits && lines == Lines::kWait;
+      const std::string_view before = is_over ? line : without_line_end(line);
+      if (!goes_on(line) && !goes_on(before)) break;
     }
     ++bytes;
     if (c != '\n' && c != '\r') --need;
@@ -112,8 +111,12 @@ std::size_t SpelledSearch::run(std::string_view text, std::size_t at) {
     Window next = quiet.push(here, c);
     if (kind == QuietText::Byte::kLineEnd) {
       if (next != 0) break;
+      // No sign is near, so these are the only ends of lines that may be here, or be here twice.
       const bool is_second = end > 0 && text[end - 1] == '\r';
-      if (ends_in_digits(text.substr(0, end - (is_second ? 1 : 0)), 1)) next = is_second ? former : here;
+      const std::string_view line_end = is_second ? "\r\n" : "\n";
+      std::string_view line = text.substr(0, end + 1 - line_end.size());
+      if (line.ends_with(line_end)) line.remove_suffix(line_end.size());
+      if (ends_in_digits(line, 1)) next = is_second ? former : here;
     }
     plain_ = kind == QuietText::Byte::kItself ? plain_ + 1 : 0;
     former = std::exchange(here, next);
