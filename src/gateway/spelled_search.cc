@@ -211,10 +211,8 @@ void overwrite(const SecretForm& form, std::string_view raw, std::size_t end, st
     const std::size_t size = after.text - place.text;
     const std::string_view unit = raw.substr(place.at, place.length);
     const std::string_view instead = std::string_view(form.instead).substr(place.text, size);
-    std::string written(unit);
-    if (instead != text.substr(place.text, size)) {
-      written = size == 1 ? respelled(unit, instead[0]) : std::string(unit.size(), 'x');
-    }
+    if (instead == text.substr(place.text, size)) continue;  // it may be overwritten already, for another text
+    const std::string written = size == 1 ? respelled(unit, instead[0]) : std::string(unit.size(), 'x');
     const std::size_t cut = place.at < gone ? gone - place.at : 0;  // of it, so much was let go
     if (cut < written.size()) out.replace(place.at + cut - gone, written.size() - cut, written, cut);
   }

@@ -86,6 +86,24 @@ SecretVault vault_with(const std::string& value) {
   return vault_of({secret});
 }
 
+// The placeholder of a value agrees with it in its signs, which another value may have letters before and behind of.
+TEST(SpelledSearch, X9_WhatOneSecretOverwroteNoOtherOneBringsBack) {
+  egress::Secret first = a_secret(egress::SecretPlace::kHeader, "X-Key");
+  first.value = "abcdefgh-12345678";
+  first.placeholder = "qrstuvwx#98765432";
+  egress::Secret second = a_secret(egress::SecretPlace::kHeader, "X-Other");
+  second.name = "OTHER";
+  second.value = "efgh-12345678-ijkl";
+  second.placeholder = "mnop-55555555-tuvw";
+  for (const bool is_turned : {false, true}) {
+    const SecretVault vault = is_turned ? vault_of({second, first}) : vault_of({first, second});
+    ScrubStream stream(vault);
+    std::string out = stream.feed("abcdefgh-12345678-ijkl");
+    out += stream.finish();
+    EXPECT_EQ(out, "qrstmnop#55555555-tuvw");
+  }
+}
+
 // Each line by itself, as a server that flushes after each: nothing that is sent on may have the value in it.
 TEST(SpelledSearch, X9_Base64IsHeldBackLineByLineHoweverShortTheLinesAre) {
   const std::string value = "sk-Real_Value_0123456789_abcdefgh";
