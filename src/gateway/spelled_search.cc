@@ -164,17 +164,22 @@ void SpelledSearch::note(std::string_view text, Window window) {
   if (texts_->quiet().may_end(window)) texts_->find(text, window, found_);
 }
 
-void SpelledSearch::add_here(Window window) {
-  if (window == 0) return;
-  if (std::ranges::any_of(here_, [&](Window other) { return QuietText::is_end(other, window); })) return;
-  std::erase_if(here_, [&](Window other) { return QuietText::is_end(window, other); });
-  here_.push_back(window);
+// Sorted, a window of which less is known comes right before those that end with it: what takes any number of readings
+// is not to take the square of it.
+void SpelledSearch::settle() {
+  std::ranges::sort(here_);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < here_.size(); ++i) {
+    const bool is_in_next = i + 1 < here_.size() && QuietText::is_end(here_[i + 1], here_[i]);
+    if (here_[i] != 0 && !is_in_next) here_[kept++] = here_[i];
+  }
+  here_.resize(kept);
 }
 
 void SpelledSearch::follow(const Readings& from, std::string_view meant) {
   const auto one = [&](Window window) {
     for (const char c : meant) window = texts_->quiet().push(window, c);
-    add_here(window);
+    here_.push_back(window);
   };
   if (from.empty()) one(0);
   for (const Window window : from) one(window);
@@ -194,6 +199,7 @@ std::size_t SpelledSearch::step(std::string_view text, std::size_t at) {
   if (is_spelled) {
     for (const Spelling& one : spellings_at_end(text.substr(0, at))) follow(before(one.length), one.meant());
   }
+  settle();
   if (here_.empty()) note(text.substr(0, at), 0);
   for (const Window window : here_) note(text.substr(0, at), window);
   before(0).swap(here_);
