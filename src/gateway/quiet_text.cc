@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kWordBits = 64;
 // Wherever the windows of a grid lie, one of them lies in so many bytes.
 constexpr std::size_t kTail = 2 * QuietText::kWindow - 1;
-constexpr unsigned char kHigh = 0x80;  // the sort of all bytes beyond ASCII
 static_assert(std::endian::native == std::endian::little, "bytes are read into windows as they lie");
 
 bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -21,6 +20,11 @@ bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && 
 std::size_t length_of(Window window) {
   return window == 0 ? 0 : QuietText::kWindow - static_cast<std::size_t>(std::countr_zero(window)) / 8;
 }
+
+// A letter of Latin-1 is one byte there and two in UTF-8, of which the second has the same six last bits; and what is
+// UTF-8 may be taken for Latin-1 and be written in UTF-8 again. The first of the two bytes, and whatever comes of it on
+// such a way, is left out, so that all of them are one.
+bool is_first_of_two(std::size_t byte) { return byte == 0xc2 || byte == 0xc3 || byte == 0x82 || byte == 0x83; }
 
 }  // namespace
 
@@ -57,7 +61,7 @@ void QuietText::note_kinds(const std::array<bool, 256>& used) {
     if (begins_spelling(c)) kind = Byte::kSign;
     if (byte >= 0x80 && has_high) {
       kind = Byte::kMerged;
-      sorts_[byte] = kHigh;
+      sorts_[byte] = is_first_of_two(byte) ? kNothing : static_cast<unsigned char>(0x80 | (byte & 0x3f));
     }
     if (c == '+' && is_used(' ')) {
       kind = Byte::kMerged;
@@ -67,17 +71,15 @@ void QuietText::note_kinds(const std::array<bool, 256>& used) {
     if (c == '\n') kind = Byte::kLineEnd;
     if (kind != Byte::kItself && byte < 0x80) stops_[stops++].fill(static_cast<unsigned char>(byte));
   }
-  for (const unsigned char sort :
-       {static_cast<unsigned char>('"'), static_cast<unsigned char>('\''), static_cast<unsigned char>('\\'), kHigh}) {
-    repeats_[sort] = true;
-  }
+  for (const char sort : {'"', '\'', '\\'}) repeats_[static_cast<unsigned char>(sort)] = true;
 }
 
 void QuietText::note_ends(const std::vector<std::string_view>& texts) {
   is_on_ = true;
   for (const std::string_view text : texts) {
     const std::size_t length = length_of(window_of(text));
-    if (length < kWindow && length > 0) mask_ &= ~Window{0} << 8 * (kWindow - length);
+    const Window mask = length == 0 ? 0 : ~Window{0} << 8 * (kWindow - length);
+    if (length < kWindow && std::ranges::find(short_masks_, mask) == short_masks_.end()) short_masks_.push_back(mask);
     is_on_ = is_on_ && length == kWindow && text.size() >= kTail;
   }
   // So many that a window of any other text is hardly ever taken for one of these.
@@ -85,7 +87,7 @@ void QuietText::note_ends(const std::vector<std::string_view>& texts) {
   shift_ = static_cast<unsigned>(kWordBits - static_cast<std::size_t>(std::countr_zero(bits)));
   ends_.resize(bits / kWordBits);
   for (const std::string_view text : texts) {
-    add_bit(window_of(text) & mask_);
+    add_bit(window_of(text));
     for (std::size_t at = text.size() - kTail; is_on_ && at + kWindow <= text.size(); ++at) {
       Window window = 0;
       memcpy(&window, text.data() + at, sizeof window);
@@ -110,6 +112,10 @@ std::size_t QuietText::bit_of(Window window) const {
 bool QuietText::has_bit(Window window) const {
   const std::size_t bit = bit_of(window);
   return (ends_.data()[bit / kWordBits] >> bit % kWordBits & 1) != 0;  // each bit has its place
+}
+
+bool QuietText::may_end_short(Window window) const {
+  return std::ranges::any_of(short_masks_, [&](Window mask) { return has_bit(window & mask); });
 }
 
 void QuietText::add_bit(Window window) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -15,8 +16,8 @@
 namespace cloche::gateway {
 
 // The last eight characters of something that was read, the last one in the highest byte; 0: there are fewer. Signs
-// that come in several ways, or in several numbers, are one character here, so that most of the ways to read a text
-// are the same.
+// that come in several ways, or in several numbers, are one character here, and bytes that UTF-8 has more of than
+// Latin-1 are none, so that most of the ways to read a text are the same.
 using Window = std::uint64_t;
 
 class QuietText {
@@ -41,14 +42,18 @@ class QuietText {
   Window push(Window window, char c) const {
     const unsigned char sort = sorts_[static_cast<unsigned char>(c)];
     if (sort == 0) return 0;
-    if (window >> kTop == sort && repeats_[sort]) return window;
+    if ((window >> kTop == sort && repeats_[sort]) || sort == kNothing) return window;
     return window >> 8 | Window{sort} << kTop;
   }
   // The end of all texts that `text` may be one of.
   Window window_of(std::string_view text) const;
-  bool is_end(Window window, Window of_text) const { return ((window ^ of_text) & mask_) == 0; }
+  // Whether what ends with `window` ends with `of_text` as well, as far as there is something of that. How much there
+  // is of other texts does not matter: a short one would tell by the time how much of a longer one somebody guessed.
+  static bool is_end(Window window, Window of_text) {
+    return of_text == 0 || ((window ^ of_text) >> std::countr_zero(of_text) / 8 * 8) == 0;
+  }
   // Whether a text may end so.
-  bool may_end(Window window) const { return has_bit(window & mask_); }
+  bool may_end(Window window) const { return has_bit(window) || (!short_masks_.empty() && may_end_short(window)); }
 
   // From a place on behind which kWindow bytes stand for themselves: the end of as many bytes as stand for themselves,
   // too, and in which no text ends.
@@ -59,10 +64,12 @@ class QuietText {
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kStops = 7;  // signs, quotes, a plus and the end of a line
   static constexpr unsigned kTop = 56;
+  static constexpr unsigned char kNothing = 0xff;  // the sort of bytes that windows leave out
 
   template <std::size_t kSize>
   bool has_stop(const char* block) const;
   bool has_window(const char* bytes) const;
+  bool may_end_short(Window window) const;
   std::size_t bit_of(Window window) const;
   bool has_bit(Window window) const;
   void add_bit(Window window);
@@ -76,7 +83,7 @@ class QuietText {
   std::array<std::array<unsigned char, kBlock>, kStops> stops_{};
   unsigned char high_ = 0x80;  // in all others that are not; 0: none are
   bool is_on_ = false;
-  Window mask_ = ~Window{0};  // shorter for short texts
+  std::vector<Window> short_masks_;  // what there is of the texts that have less than a window; each once
   Key key_;
   unsigned shift_ = 0;
   std::vector<std::uint64_t> ends_;  // a set of windows, by a few bits of each

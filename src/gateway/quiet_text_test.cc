@@ -24,6 +24,8 @@ const std::vector<std::vector<std::string>> kValues = {
     {"n0w\xe9\xe8 Latin-1 in full"},
     {"\xc3\xa9\xc3\xa8\xc3\xa9\xc3\xa8\xc3\xa9\xc3\xa8\xc3\xa9\xc3\xa8"},
     {"too-short"},
+    {"sk-Real_Value_0123456789", "\xc2\xc3\x82\x83\xc2\xc3\x82\x83", "\xc3\x83\xc2\x82z\xc3\xa9\xc3\x82z\xc2\x83"},
+    {"sk-Real_Value_0123456789", "''", "e9\xe9\xc3\xc2\xe9\xc3"},
 };
 
 TEST(QuietText, X9_PassingOverTextFindsWhatASlowSearchFindsHoweverItIsCut) {
@@ -64,8 +66,8 @@ TEST(QuietText, X9_AValueIsFoundAtEachPlaceOfPlainText) {
 }
 
 TEST(QuietText, X9_NoByteIsTakenForItselfThatASpellingEndsIn) {
-  const std::string_view kParts[] = {"%", "\\", "&", "x", "u", "U",   "4",  "1", "{",
-                                     "}", ";",  "#", "n", "r", "amp", "25", "5C"};
+  const std::string_view kParts[] = {"%", "\\", "&", "x",   "u",  "U",  "4",  "1",  "{",       "}",    ";",
+                                     "#", "n",  "r", "amp", "25", "5C", "0A", "0D", "\\u000a", "&#10;"};
   std::mt19937 random(7);  // the same in every run
   for (int round = 0; round < 200'000; ++round) {
     std::string text(random() % 14, 'z');
@@ -74,6 +76,44 @@ TEST(QuietText, X9_NoByteIsTakenForItselfThatASpellingEndsIn) {
     const std::size_t since = text.size() < 2 || sign == std::string::npos ? kLongestSpelling : text.size() - 1 - sign;
     const Spellings ways = spellings_at_end(text);
     ASSERT_TRUE(ways.begin() == ways.end() || may_end_spelling(text, since)) << text;
+  }
+}
+
+// How often a guest's guesses, over and over, make the search look for a value, which takes time.
+std::size_t looks(const QuietText& quiet, const std::string& value, const std::string& guess) {
+  std::size_t count = 0;
+  Window window = 0;
+  for (std::size_t round = 0; round < 100; ++round) {
+    for (const char c : guess) {
+      window = quiet.push(window, c);
+      count += quiet.may_end(window) || QuietText::is_end(window, quiet.window_of(value)) ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+// Eight quotes are one character, since each may be doubled: of such a value there is less to compare.
+TEST(QuietText, X9_AValueOfFewCharactersDoesNotBetrayTheEndsOfOthers) {
+  const std::string value = "Kq7vT2mXw9Lb4RzN8sYc";
+  const std::vector<std::string> kShort = {
+      "", "\"\"\"\"\"\"\"\"", "a", "\xc2\xc3\x82\x83\xc2\xc3\x82\x83", "bc\\\\\\\\\\",
+  };
+  for (const std::string& other : kShort) {
+    const QuietText quiet({value, other}, kKey);
+    if (quiet.window_of(other) == 0) continue;  // it is looked for everywhere, whatever is guessed
+    EXPECT_EQ(looks(quiet, value, value), 100u) << other;
+    for (std::size_t known = 0; known < QuietText::kWindow; ++known) {
+      EXPECT_EQ(looks(quiet, value, "~~~~~~~~" + value.substr(value.size() - known)), 0u) << other << known;
+    }
+  }
+}
+
+TEST(QuietText, X9_LettersBeyondAsciiAreToldByEightBytesAsWell) {
+  const std::string value = "\xd0\xbf\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87";
+  const QuietText quiet({value}, kKey);
+  EXPECT_EQ(looks(quiet, value, value), 100u);
+  for (std::size_t known = 0; known < QuietText::kWindow; ++known) {
+    EXPECT_EQ(looks(quiet, value, "~~~~~~~~" + value.substr(value.size() - known)), 0u) << known;
   }
 }
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "gateway/way_back.h"
@@ -17,24 +16,11 @@ std::vector<std::string_view> texts_of(const std::vector<SecretForm>& forms) {
   return out;
 }
 
-std::string_view without_line_end(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  return text;
-}
-
-// Whether a line of base64 that waits for the next ends at the end of a text, or begins to.
+// Whether a line of base64 that waits for the next ends here.
 bool is_end_of_digits(std::string_view text) {
-  text = without_line_end(text);
   if (ends_in_digits(text, kEndDigits)) return true;
   const std::size_t begin = text.rfind('\n') + 1;  // 0 if there is none
   return text.size() - begin >= kLineDigits && ends_in_digits(text, text.size() - begin);
-}
-
-// Whether all that ends with `less` ends with `more`, too, as far as that is known.
-bool covers(Window more, Window less) {
-  const int unknown = std::countr_zero(less) / 8 * 8;
-  return ((more ^ less) >> unknown) == 0;
 }
 
 }  // namespace
@@ -63,8 +49,14 @@ std::size_t SpelledTexts::reach(std::string_view text, std::size_t most, Lines l
     // No text has a control character in it, so none begins before the last one: lines and events need not wait, but
     // for those of base64, which may go on.
     if (static_cast<unsigned char>(c) < 0x20) {
-      const bool goes_on = lines == Lines::kGo ? ends_in_digits(without_line_end(rest), 1) : is_end_of_digits(rest);
-      if (!goes_on) break;
+      const auto goes_on = [&](std::string_view line) {
+        return lines == Lines::kGo ? ends_in_digits(line, 1) : is_end_of_digits(line);
+      };
+      const std::string_view line = without_line_end(rest);
+      // Behind an empty line nothing waits until a next one of base64 goes on: so ends an event.
+      const bool is_over = bytes < kLineDigits && lines == Lines::kWait;
+      const std::string_view before = is_over ? line : without_line_end(line);
+      if (!goes_on(line) && !goes_on(before)) break;
     }
     ++bytes;
     if (c != '\n' && c != '\r') --need;
@@ -86,7 +78,7 @@ std::size_t SpelledTexts::to_keep(std::string_view text) const {
 // All of them, whether one was found or not.
 void SpelledTexts::find(std::string_view text, Window window, std::vector<std::uint32_t>& found) const {
   for (std::size_t i = 0; i < forms_.size(); ++i) {
-    if (!quiet_.is_end(window, ends_[i])) continue;
+    if (!QuietText::is_end(window, ends_[i])) continue;
     const auto index = static_cast<std::uint32_t>(i);
     if (std::ranges::find(found, index) != found.end()) continue;
     WayBack way(forms_[i].bytes.view(), text, 0);
@@ -119,8 +111,12 @@ std::size_t SpelledSearch::run(std::string_view text, std::size_t at) {
     Window next = quiet.push(here, c);
     if (kind == QuietText::Byte::kLineEnd) {
       if (next != 0) break;
+      // No sign is near, so these are the only ends of lines that may be here, or be here twice.
       const bool is_second = end > 0 && text[end - 1] == '\r';
-      if (ends_in_digits(text.substr(0, end - (is_second ? 1 : 0)), 1)) next = is_second ? former : here;
+      const std::string_view line_end = is_second ? "\r\n" : "\n";
+      std::string_view line = text.substr(0, end + 1 - line_end.size());
+      if (line.ends_with(line_end)) line.remove_suffix(line_end.size());
+      if (ends_in_digits(line, 1)) next = is_second ? former : here;
     }
     plain_ = kind == QuietText::Byte::kItself ? plain_ + 1 : 0;
     former = std::exchange(here, next);
@@ -168,17 +164,22 @@ void SpelledSearch::note(std::string_view text, Window window) {
   if (texts_->quiet().may_end(window)) texts_->find(text, window, found_);
 }
 
-void SpelledSearch::add_here(Window window) {
-  if (window == 0) return;
-  if (std::ranges::any_of(here_, [&](Window other) { return covers(other, window); })) return;
-  std::erase_if(here_, [&](Window other) { return covers(window, other); });
-  here_.push_back(window);
+// Sorted, a window of which less is known comes right before those that end with it: what takes any number of readings
+// is not to take the square of it.
+void SpelledSearch::settle() {
+  std::ranges::sort(here_);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < here_.size(); ++i) {
+    const bool is_in_next = i + 1 < here_.size() && QuietText::is_end(here_[i + 1], here_[i]);
+    if (here_[i] != 0 && !is_in_next) here_[kept++] = here_[i];
+  }
+  here_.resize(kept);
 }
 
 void SpelledSearch::follow(const Readings& from, std::string_view meant) {
   const auto one = [&](Window window) {
     for (const char c : meant) window = texts_->quiet().push(window, c);
-    add_here(window);
+    here_.push_back(window);
   };
   if (from.empty()) one(0);
   for (const Window window : from) one(window);
@@ -198,6 +199,8 @@ std::size_t SpelledSearch::step(std::string_view text, std::size_t at) {
   if (is_spelled) {
     for (const Spelling& one : spellings_at_end(text.substr(0, at))) follow(before(one.length), one.meant());
   }
+  settle();
+  if (here_.empty()) note(text.substr(0, at), 0);
   for (const Window window : here_) note(text.substr(0, at), window);
   before(0).swap(here_);
   return at;
@@ -214,10 +217,8 @@ void overwrite(const SecretForm& form, std::string_view raw, std::size_t end, st
     const std::size_t size = after.text - place.text;
     const std::string_view unit = raw.substr(place.at, place.length);
     const std::string_view instead = std::string_view(form.instead).substr(place.text, size);
-    std::string written(unit);
-    if (instead != text.substr(place.text, size)) {
-      written = size == 1 ? respelled(unit, instead[0]) : std::string(unit.size(), 'x');
-    }
+    if (instead == text.substr(place.text, size)) continue;  // it may be overwritten already, for another text
+    const std::string written = size == 1 ? respelled(unit, instead[0]) : std::string(unit.size(), 'x');
     const std::size_t cut = place.at < gone ? gone - place.at : 0;  // of it, so much was let go
     if (cut < written.size()) out.replace(place.at + cut - gone, written.size() - cut, written, cut);
   }

@@ -70,7 +70,7 @@ class SpelledSearch {
   bool has_ways(std::string_view text) const;
   void advance(char byte);
   void follow(const Readings& from, std::string_view meant);
-  void add_here(Window window);
+  void settle();
   void keep(std::size_t bytes, Window window);
   void note(std::string_view text, Window window);
 

@@ -86,6 +86,24 @@ SecretVault vault_with(const std::string& value) {
   return vault_of({secret});
 }
 
+// The placeholder of a value agrees with it in its signs, which another value may have letters before and behind of.
+TEST(SpelledSearch, X9_WhatOneSecretOverwroteNoOtherOneBringsBack) {
+  egress::Secret first = a_secret(egress::SecretPlace::kHeader, "X-Key");
+  first.value = "abcdefgh-12345678";
+  first.placeholder = "qrstuvwx#98765432";
+  egress::Secret second = a_secret(egress::SecretPlace::kHeader, "X-Other");
+  second.name = "OTHER";
+  second.value = "efgh-12345678-ijkl";
+  second.placeholder = "mnop-55555555-tuvw";
+  for (const bool is_turned : {false, true}) {
+    const SecretVault vault = is_turned ? vault_of({second, first}) : vault_of({first, second});
+    ScrubStream stream(vault);
+    std::string out = stream.feed("abcdefgh-12345678-ijkl");
+    out += stream.finish();
+    EXPECT_EQ(out, "qrstmnop#55555555-tuvw");
+  }
+}
+
 // Each line by itself, as a server that flushes after each: nothing that is sent on may have the value in it.
 TEST(SpelledSearch, X9_Base64IsHeldBackLineByLineHoweverShortTheLinesAre) {
   const std::string value = "sk-Real_Value_0123456789_abcdefgh";
@@ -93,12 +111,12 @@ TEST(SpelledSearch, X9_Base64IsHeldBackLineByLineHoweverShortTheLinesAre) {
   for (std::size_t before = 0; before < 30; ++before) {
     const std::string digits = to_base64(std::string(before, 'x') + value + " and more of it");
     for (std::size_t width = 4; width <= 80; ++width) {
-      for (const std::string end : {"\n", "\r\n"}) {
+      for (const std::string end : {"\n", "\r\n", "&#13;\n", "&#xD;\n", "%0A", "\\n", "\\u000a", "&#10;"}) {
         ScrubStream stream(vault);
         std::string out;
         for (std::size_t at = 0; at < digits.size(); at += width) out += stream.feed(digits.substr(at, width) + end);
         out += stream.finish();
-        std::erase_if(out, [](char c) { return c == '\r' || c == '\n'; });
+        for (auto at = out.find(end); at != std::string::npos; at = out.find(end)) out.erase(at, end.size());
         ASSERT_EQ(out.size(), digits.size());
         const std::string text = from_base64(out).value_or("");
         // The first and the last digit belong to the neighbours as well.
@@ -121,6 +139,24 @@ TEST(SpelledSearch, X9_BehindOtherWordsALineOfTwelveDigitsWaits) {
     out += stream.feed(digits.substr(width) + "\n");
     out += stream.finish();
     EXPECT_EQ(out.find(digits.substr(0, 8)), std::string::npos) << out;
+  }
+}
+
+// An event of a stream ends in an empty line, and is to come at once; what goes on behind that does not.
+TEST(SpelledSearch, X9_AnEmptyLineInBase64WaitsIfItGoesOn) {
+  const std::string value = "sk-Real_Value_0123456789_abcdefgh";
+  const SecretVault vault = vault_with(value);
+  const std::string digits = to_base64(value);
+  for (const std::string end : {"\n\n", "\r\n\r\n"}) {
+    EXPECT_EQ(ScrubStream(vault).feed("data: " + digits.substr(0, 16) + end), "data: " + digits.substr(0, 16) + end);
+    for (std::size_t cut = kLineDigits; cut < 20; ++cut) {
+      const std::string text = digits.substr(0, 20) + end + digits.substr(20) + "\n";
+      ScrubStream stream(vault);
+      std::string out = stream.feed(text.substr(0, 20 + end.size() + cut));
+      out += stream.feed(text.substr(20 + end.size() + cut));
+      out += stream.finish();
+      EXPECT_EQ(out.find(digits.substr(4, 8)), std::string::npos) << out;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "gateway/scrub_response.h"
 #include "gateway/secret_test_support.h"
+#include "gateway/spelled_test_support.h"
 
 namespace cloche::gateway {
 namespace {
@@ -184,10 +185,13 @@ TEST(SpelledSearch, X9_Base64IsFoundInLines) {
   const SecretVault vault = vault_with("sk-Real_Value_0123456789_abcdefgh", "qq-Fake_Other_9876543210_zyxwvuts");
   for (std::size_t before = 20; before < 60; ++before) {
     const std::string digits = to_base64(std::string(before, 'x') + "sk-Real_Value_0123456789_abcdefgh and more of it");
-    for (const std::string_view end : {"\n", "\r\n", "\\n", "\\r\\n"}) {
+    for (const std::string_view end : kLineEnds) {
       std::string echo;
       for (std::size_t at = 0; at < digits.size(); at += 60) echo += digits.substr(at, 60) + std::string(end);
-      for (const std::size_t piece : {1u, 61u, 500u}) {
+      // An empty line that is one as it is hands over what came before, unless four digits come with it.
+      const bool is_event = std::ranges::count(end, '\n') > 1;
+      for (const std::size_t piece : {1u, 61u, 1000u}) {
+        if (is_event && piece < echo.size()) continue;
         std::string out = scrub(vault, echo, piece);
         ASSERT_EQ(out.size(), echo.size());
         for (std::size_t at = out.find(end); at != std::string::npos; at = out.find(end)) out.erase(at, end.size());

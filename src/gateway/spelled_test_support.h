@@ -17,6 +17,14 @@
 
 namespace cloche::gateway {
 
+// Ways to end a line of base64: as it is, in JSON, in JSON in JSON, in a URL, in markup; and with an empty line.
+inline constexpr std::string_view kLineEnds[] = {
+    "\n",       "\r\n",           "\\n",     "\\r\\n",       "\\\\n",      "\\\\r\\\\n", "\\u000a",
+    "\\u000A",  "\\u000d\\u000a", "%0A",     "%0a",          "%0D%0A",     "%0d%0a",     "&#10;",
+    "&#xA;",    "&#xa;",          "&#13;\n", "&#xD;\n",      "&#xd;\n",    "&#13;&#10;", "\n\n",
+    "\r\n\r\n", "\\n\\n",         "%0A%0A",  "%0D%0A%0D%0A", "&#10;&#10;", "&#xD;&#xA;", "&#13;\n&#13;\n",
+    "&NewLine;"};
+
 // Where texts end, and which.
 using Ends = std::vector<std::pair<std::size_t, std::uint32_t>>;
 
@@ -204,8 +212,7 @@ class Maker {
   }
 
   std::string lines(const std::string& digits) {
-    constexpr std::string_view kEnds[] = {"\n", "\r\n", "\\n", "\\r\\n"};
-    const std::string_view end = kEnds[below(std::size(kEnds))];
+    const std::string_view end = kLineEnds[below(std::size(kLineEnds))];
     const std::size_t width = 1 + below(76);
     std::string out;
     for (std::size_t at = 0; at < digits.size(); at += width) out.append(digits, at, width).append(end);

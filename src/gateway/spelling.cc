@@ -142,13 +142,29 @@ void add_markup_in_url(Spellings& out, std::string_view text) {
   if (code) out.add_code(text.size() - at, *code);
 }
 
-// As it is, or as JSON writes it. Behind another one it is not looked for: of many there would be as many readings.
+// As they are, as JSON writes them, also in JSON, in a URL and in markup.
+constexpr std::string_view kLineEnds[] = {
+    "\n",         "\r\n",    "&#13;\n", "&#xD;\n",        "&#xd;\n",        "\\n",        "\\r\\n",     "\\\\n",
+    "\\\\r\\\\n", "\\u000a", "\\u000A", "\\u000d\\u000a", "\\u000D\\u000A", "%0A",        "%0a",        "%0D%0A",
+    "%0d%0a",     "&#10;",   "&#xA;",   "&#xa;",          "&#13;&#10;",     "&#xD;&#xA;", "&#xd;&#xa;", "&NewLine;"};
+
+// Ends of lines end like digits themselves.
+bool ends_in_line(std::string_view text) {
+  constexpr std::string_view kLikeDigits[] = {"\\n", "\\r",     "%0A",     "%0a",     "%0D",
+                                              "%0d", "\\u000a", "\\u000A", "\\u000d", "\\u000D"};
+  return ends_in_digits(text, 1) &&
+         std::ranges::none_of(kLikeDigits, [&](std::string_view end) { return text.ends_with(end); });
+}
+
+// One, or with an empty line. Behind more of them it is not looked for: of many there would be as many readings.
 void add_line_end(Spellings& out, std::string_view text) {
-  for (const std::string_view end : {"\n", "\r\n", "\\n", "\\r\\n"}) {
+  for (const std::string_view end : kLineEnds) {
     if (!text.ends_with(end)) continue;
     const std::string_view before = text.substr(0, text.size() - end.size());
-    const bool is_second = before.ends_with("\\n") || before.ends_with("\\r");
-    if (!is_second && ends_in_digits(before, 1)) out.add(end.size(), "");
+    if (ends_in_line(before)) out.add(end.size(), "");
+    if (before.ends_with(end) && ends_in_line(before.substr(0, before.size() - end.size()))) {
+      out.add(2 * end.size(), "");
+    }
   }
 }
 
@@ -216,9 +232,18 @@ bool ends_in_digits(std::string_view text, std::size_t count) {
   return text.size() >= count && std::ranges::all_of(text.substr(text.size() - count), is_digit);
 }
 
+std::string_view without_line_end(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  for (const std::string_view first : {"\r", "&#13;", "&#xD;", "&#xd;"}) {
+    if (text.ends_with(first)) return text.substr(0, text.size() - first.size());
+  }
+  return text;
+}
+
 Spellings spellings_at_end(std::string_view text) {
   Spellings out;
   if (text.empty()) return out;
+  const std::string_view whole = text;
   if (text.size() > kLongestSpelling) text.remove_prefix(text.size() - kLongestSpelling);
   const char last = text.back();
   const char before = text.size() > 1 ? text[text.size() - 2] : '\0';
@@ -235,7 +260,7 @@ Spellings spellings_at_end(std::string_view text) {
       out.add_code(2, (before == '\xc3' ? 0x40u : 0u) | code);  // and the reverse
   }
   if (is_hex(last)) add_numbers(out, text);
-  if (last == '\n' || last == 'n') add_line_end(out, text);
+  if (std::string_view("\nnAa;").find(last) != std::string_view::npos) add_line_end(out, whole);
   if (last == '}') add_braced(out, text);
   if (last == ';') add_markup(out, text);
   if (text.ends_with("%3B") || text.ends_with("%3b")) add_markup_in_url(out, text);

@@ -52,8 +52,12 @@ inline constexpr std::size_t kEndDigits = 12;
 // Whether a line of base64 may end here.
 bool ends_in_digits(std::string_view text, std::size_t count);
 
+// Without the end of a line, or the beginning of that, which is there as it is or as XML has it.
+std::string_view without_line_end(std::string_view text);
+
 // Everything that the end of `text` may stand for, besides itself. Looks at the last kLongestSpelling bytes. The end of
-// a line behind a digit of base64 stands for nothing at all.
+// a line behind a digit of base64, and that with an empty line, stands for nothing at all; there it looks further back,
+// for what ends in such a digit and is none.
 Spellings spellings_at_end(std::string_view text);
 
 // `meant` in the same spelling as `unit`, and as long; letters if there is no such thing.
