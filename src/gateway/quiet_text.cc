@@ -39,7 +39,7 @@ QuietText::QuietText(const std::vector<std::string_view>& texts, const Key& key)
 }
 
 QuietText::~QuietText() {
-  explicit_bzero(ends_.data(), ends_.size() * sizeof ends_[0]);
+  if (!ends_.empty()) explicit_bzero(ends_.data(), ends_.size() * sizeof ends_[0]);
   explicit_bzero(key_.data(), sizeof key_);
   explicit_bzero(kinds_.data(), sizeof kinds_);
   explicit_bzero(sorts_.data(), sizeof sorts_);

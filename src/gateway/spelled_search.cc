@@ -34,7 +34,9 @@ SpelledTexts::SpelledTexts(std::vector<SecretForm> forms, const QuietText::Key& 
   }
 }
 
-SpelledTexts::~SpelledTexts() { explicit_bzero(ends_.data(), ends_.size() * sizeof(Window)); }
+SpelledTexts::~SpelledTexts() {
+  if (!ends_.empty()) explicit_bzero(ends_.data(), ends_.size() * sizeof(Window));
+}
 
 std::size_t SpelledTexts::reach(std::string_view text, std::size_t most, Lines lines) const {
   if (is_empty()) return 0;
