@@ -41,7 +41,7 @@ uint64_t now();
 
 struct Cell {
   Spec spec;
-  int fds[wire::kMaxFds];  // as received: spec, detached mounts
+  int fds[wire::kMaxFds];  // as received: the spec's, which is closed, and detached mounts
   uint32_t fd_count = 0;
   int root_fd = -1;  // the new root's mount
   int scratch_fd = -1;
@@ -85,6 +85,12 @@ int send_message(const wire::Message& message, int fd);
 void tell(const wire::Message& message, int fd);
 // Waits for one message; 0, or an errno (EPIPE: the engine is gone). Descriptors go to `fds`, their number to `count`.
 int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_t& count);
+// Where a spec lies that comes behind its message.
+struct SpecRoom {
+  alignas(8) char bytes[wire::kMostBehind];
+};
+// The same, of one that brings a spec, for as long as `room` is there. The first of `fds` is the spec's own place, and closed.
+int receive_spec(wire::Message& message, SpecRoom& room, Spec& spec, int* fds, uint32_t capacity, uint32_t& count);
 [[noreturn]] void fail_step(int32_t step, int error);
 
 // Watches the cell to its end; never returns.

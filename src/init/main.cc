@@ -19,6 +19,8 @@ namespace {
 // Everything the process needs lives here: there is no heap.
 Cell g_cell;
 char* g_argv[wire::kMaxArgs + 2];
+SpecRoom g_room;
+SpecRoom g_exec_room;
 char g_guest_stack[32 * 1024] __attribute__((aligned(16)));
 
 bool is_guest_step(wire::StepKind kind) { return kind >= wire::StepKind::kGuestSession; }
@@ -34,13 +36,11 @@ wire::Phase phase_of(wire::StepKind kind) {
 // The second spec: what to exec, and with which descriptors. The walls stand; this code has a guest's rights.
 void exec_guest(Cell& cell, int32_t index) {
   wire::Message message;
-  int fds[4];
+  int fds[5];
   uint32_t count = 0;
-  if (int error = receive_message(message, fds, 4, count); error != 0) fail_step(index, error);
-  if (message.kind != wire::MessageKind::kGo) _exit(125);
   Spec spec;
-  if (count < 1) fail_step(index, EPROTO);
-  if (int error = Spec::map(fds[0], spec); error != 0) fail_step(index, error);
+  if (int error = receive_spec(message, g_exec_room, spec, fds, 5, count); error != 0) fail_step(index, error);
+  if (message.kind != wire::MessageKind::kGo) _exit(125);
   const wire::SpecHeader& header = spec.header();
   const bool has_terminal = cell.tty_slave >= 0;
   if (header.step_count != 1 || header.stdio_count != (has_terminal ? 0 : 3) || count != 1 + header.stdio_count) {
@@ -177,12 +177,10 @@ void hand_over_scratch(const Cell& cell) {
 
 void read_spec(Cell& cell) {
   wire::Message message;
-  if (int error = receive_message(message, cell.fds, wire::kMaxFds, cell.fd_count); error != 0) {
+  if (int error = receive_spec(message, g_room, cell.spec, cell.fds, wire::kMaxFds, cell.fd_count); error != 0) {
     fail_step(wire::kReadingSpec, error);
   }
-  if (message.kind != wire::MessageKind::kSpec || cell.fd_count < 1) fail_step(wire::kReadingSpec, EPROTO);
-  if (int error = Spec::map(cell.fds[0], cell.spec); error != 0) fail_step(wire::kReadingSpec, error);
-  close(cell.fds[0]);
+  if (message.kind != wire::MessageKind::kSpec) fail_step(wire::kReadingSpec, EPROTO);
   const wire::SpecHeader& header = cell.spec.header();
   uint32_t expected = 1 + header.mount_count;
   while (cell.fd_count < expected) {
@@ -246,6 +244,9 @@ void look_up_limits() {
   memset(&built, 0, sizeof built);
   built.kind = wire::MessageKind::kBuilt;
   tell(built, -1);
+  // The last handle on a mount waits for a grace period of the kernel: here while nobody waits for this cell, and in any
+  // other when the guest is on its way (watch()). A cell that stands ready has no terminal.
+  if (header.parked != 0) syscall(kSysCloseRange, wire::kControlFd + 1, ~0u, 0);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);
   watch(header.leased != 0, guest);

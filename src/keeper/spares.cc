@@ -133,8 +133,9 @@ Status Spares::furnish(Spare& spare, Kind& kind) {
   std::memcpy(&header, spec.data(), sizeof header);
   header.cgroup_count = static_cast<std::uint32_t>(doors.v1_tasks.size());
   header.mount_count = static_cast<std::uint32_t>(mounts.size());
+  header.parked = 1;
   std::memcpy(spec.data(), &header, sizeof header);
-  CLOCHE_TRY(send_spec_bytes(spare.process.control, spec, std::move(fds)));
+  CLOCHE_TRY(send_spec_bytes(spare.process.control, spec, fds));
   return send_groups(spare.process.control, doors);
 }
 

@@ -24,6 +24,20 @@ Status send(const Fd& control, wire::MessageKind kind, int number, const std::ve
   return sys::send_bytes(control.get(), &message, sizeof message, fds);
 }
 
+// The first descriptors with it are for the caller to bound: one more may be the spec's.
+Status send_spec(const Fd& control, wire::MessageKind kind, const std::string& spec, std::vector<int> fds) {
+  if (spec.size() > wire::kMostBehind) {
+    CLOCHE_TRY_ASSIGN(const Fd file, sys::make_memfd("cloche-spec", spec));
+    fds.insert(fds.begin(), file.get());
+    return send(control, kind, 0, fds);
+  }
+  wire::Message message{};
+  message.kind = kind;
+  std::string both(reinterpret_cast<const char*>(&message), sizeof message);
+  both += spec;
+  return sys::send_bytes(control.get(), both.data(), both.size(), fds);
+}
+
 }  // namespace
 
 WorkDirectory::WorkDirectory(WorkDirectory&& other) noexcept { *this = std::move(other); }
@@ -150,7 +164,7 @@ Status send_spec(const Plan& plan, const LaunchContext& context, Cell& cell, con
   }
   std::vector<int> fds;
   for (const Fd& fd : mounts) fds.push_back(fd.get());
-  return send_spec_bytes(cell.process.control, encode(plan, options), std::move(fds));
+  return send_spec_bytes(cell.process.control, encode(plan, options), fds);
 }
 
 Status send_groups(const Fd& control, const CgroupLeaf::Doors& doors) {
@@ -166,26 +180,26 @@ Status send_groups(const Plan& plan, const LaunchContext& context, Cell& cell) {
   return send_groups(cell.process.control, cell.doors);
 }
 
-Status send_spec_bytes(const Fd& control, const std::string& bytes, std::vector<int> fds) {
-  CLOCHE_TRY_ASSIGN(Fd spec, sys::make_memfd("cloche-spec", bytes));
-  fds.insert(fds.begin(), spec.get());
-  for (std::size_t at = 0; at < fds.size(); at += wire::kMaxFdsPerMessage) {
-    const std::size_t end = std::min<std::size_t>(at + wire::kMaxFdsPerMessage, fds.size());
-    CLOCHE_TRY(send(control, at == 0 ? wire::MessageKind::kSpec : wire::MessageKind::kFds, 0,
-                    std::vector<int>(fds.begin() + static_cast<std::ptrdiff_t>(at),
-                                     fds.begin() + static_cast<std::ptrdiff_t>(end))));
+Status send_spec_bytes(const Fd& control, const std::string& bytes, const std::vector<int>& fds) {
+  constexpr std::size_t kMost = wire::kMaxFdsPerMessage - 1;
+  const auto some = [&fds](std::size_t at) {
+    const std::size_t end = std::min(at + kMost, fds.size());
+    return std::vector<int>(fds.begin() + static_cast<std::ptrdiff_t>(at), fds.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  CLOCHE_TRY(send_spec(control, wire::MessageKind::kSpec, bytes, some(0)));
+  for (std::size_t at = kMost; at < fds.size(); at += kMost) {
+    CLOCHE_TRY(send(control, wire::MessageKind::kFds, 0, some(at)));
   }
   return {};
 }
 
 Status send_go(const Plan& plan, Cell& cell) {
-  CLOCHE_TRY_ASSIGN(Fd exec,
-                    sys::make_memfd("cloche-exec", encode_exec(plan, cell.argv.empty() ? plan.argv : cell.argv)));
-  std::vector<int> fds{exec.get()};
+  std::vector<int> fds;
   if (!plan.tty) {
     for (const Fd& fd : cell.stdio) fds.push_back(fd.get());
   }
-  Status sent = send(cell.process.control, wire::MessageKind::kGo, 0, fds);
+  Status sent = send_spec(cell.process.control, wire::MessageKind::kGo,
+                          encode_exec(plan, cell.argv.empty() ? plan.argv : cell.argv), std::move(fds));
   // The guest's ends are its own now: their closing must be seen here.
   cell.stdio.clear();
   return sent;

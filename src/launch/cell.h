@@ -104,7 +104,7 @@ Status send_spec(const Plan& plan, const LaunchContext& context, Cell& cell, con
 // Makes the run's groups, if they are not there yet, and lets init in. After the spec: init needs them last.
 Status send_groups(const Plan& plan, const LaunchContext& context, Cell& cell);
 Status send_groups(const Fd& control, const CgroupLeaf::Doors& doors);
-Status send_spec_bytes(const Fd& control, const std::string& bytes, std::vector<int> fds);
+Status send_spec_bytes(const Fd& control, const std::string& bytes, const std::vector<int>& fds);
 
 // Hands the guest-to-be what it becomes, with its stdin, stdout and stderr.
 Status send_go(const Plan& plan, Cell& cell);

@@ -2,22 +2,24 @@
 // other room: init is a freestanding-style static program.
 //
 // The engine clones a child into its namespaces; the child execs init with one descriptor, the control socket
-// (SOCK_SEQPACKET). The engine sends kSpec with the spec (a memfd) and the cell's descriptors; init performs the
-// steps in order; the process that will become the guest sends kReady and waits; the engine reads the cell back from
+// (SOCK_SEQPACKET). The engine sends kSpec with the spec and the cell's descriptors; init performs the steps in order;
+// the process that will become the guest sends kReady and waits; the engine reads the cell back from
 // the kernel, then sends kGo with a second spec, whose one step is the exec, and the guest's stdin, stdout and stderr.
-// So a cell can stand ready before anybody knows what will run in it.
+// So a cell can stand ready before anybody knows what will run in it. A spec lies behind its message, or, where it is
+// large, in a memfd, which is then the first of the descriptors.
 #pragma once
 
 #include <stdint.h>
 
 namespace cloche::wire {
 
-inline constexpr uint32_t kMagic = 0x33484c43;  // "CLH3"
+inline constexpr uint32_t kMagic = 0x34484c43;  // "CLH4"
 inline constexpr int kControlFd = 3;
 // Of what a guest-to-be sends. Nobody else has a use for MSG_DONTROUTE and MSG_CONFIRM on such a socket, so a filter
 // that tells of messages can let these through before anybody listens. With MSG_NOSIGNAL.
 inline constexpr int kSendFlags = 0x4 | 0x800 | 0x4000;
 inline constexpr uint32_t kMaxFdsPerMessage = 64;
+inline constexpr uint32_t kMostBehind = 16 * 1024;  // bytes of a spec that comes behind its message
 inline constexpr uint32_t kMaxFds = 4200;  // spec, stdio, detached mounts
 inline constexpr uint32_t kMaxGroups = 8;
 inline constexpr uint32_t kMaxArgs = 65536;    // arguments and variables together
@@ -112,7 +114,9 @@ struct SpecHeader {
   uint32_t cgroup_count;  // v1 groups to enter, by their "tasks" files, which come with kGroups
   uint32_t mount_count;   // detached mounts; those that do not fit the first message follow in kFds messages
   uint32_t leased;        // 1: init's parent is a keeper, not the engine; only the control socket tells of its death
-  uint32_t hand_over;     // 1: the engine wants the scratch (kScratch); steps follow, on eight bytes
+  uint32_t hand_over;     // 1: the engine wants the scratch (kScratch)
+  uint32_t parked;        // 1: nobody waits for this cell yet
+  uint32_t reserved;      // steps follow, on eight bytes
 };
 static_assert(sizeof(SpecHeader) % alignof(Step) == 0);
 
@@ -121,10 +125,10 @@ enum Phase : uint32_t { kWaiting, kNames, kMounting, kLimiting, kLandlocking, kF
 
 enum class MessageKind : uint32_t {
   kHello = 1,  // init → engine: the exec is done, nothing of the engine's memory is shared any more
-  kSpec,       // engine → init, with descriptors: spec memfd, detached mounts
+  kSpec,       // engine → init, with a spec and descriptors: detached mounts
   kFds,        // engine → init: more detached mounts
   kGroups,     // engine → init, with descriptors: v1 groups
-  kGo,         // engine → guest-to-be, with descriptors: exec memfd, stdio
+  kGo,         // engine → guest-to-be, with a spec and descriptors: stdio
   kTerminate,  // engine → init: number is the signal for the whole tree
   kBuilt,      // init → engine: mounts and namespaces are final
   kReady,      // guest-to-be → engine, credentials attached, with what the filter notifies, if it does

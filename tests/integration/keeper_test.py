@@ -327,8 +327,8 @@ if kept:  # a run that it has already goes on
         self.start_keeper()
         bind, area = 14, b"/x\0/no/such/place\0"
         step = struct.pack("<HHIIII4xQQQ", bind, 0, 0, 3, 0, 0, 0, 0, 0)
-        end = 56 + len(step)
-        spec = struct.pack("<14I", 0x33484C43, end + len(area), 1, 0, 0, end, 0, 0, 0, 0, 0, 0, 1, 0) + step + area
+        end = 64 + len(step)
+        spec = struct.pack("<16I", 0x34484C43, end + len(area), 1, 0, 0, end, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0) + step + area
         wish = struct.pack("<I", len(spec)) + spec + struct.pack("<II", 0, 0)
         end = self.connect()
         for _ in range(3):

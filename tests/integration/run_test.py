@@ -1,4 +1,5 @@
 """What goes in and comes out of a run: exit codes, streams, environment, directories, languages."""
+import hashlib
 import json
 import os
 import unittest
@@ -57,6 +58,13 @@ class Streams(CellCase):
         data = b"x" * 300_000
         done = self.cloche("run", "--stdin", "--", "wc", "-c", input=data)
         self.assertEqual(done.stdout.strip(), b"300000")
+
+    def test_words_of_every_size_arrive(self):
+        # What is to be executed lies behind a message, or, from 16 KiB on, in a file.
+        for size in (1, 15_000, *range(16_000, 16_400, 16), 40_000, 120_000):
+            word = "x" * (size - 1) + "y"
+            done = self.cloche("run", "--observe", "off", "--", "sh", "-c", 'printf %s "$1" | md5sum', "sh", word)
+            self.assertEqual(done.stdout.split()[:1], [hashlib.md5(word.encode()).hexdigest().encode()], done.stderr)
 
     def test_N7_without_stdin_the_guest_reads_end_of_file(self):
         done = self.cloche("run", "--", "cat", input=b"secret")
