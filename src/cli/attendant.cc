@@ -4,6 +4,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -66,6 +67,9 @@ class Caller {
     ::fcntl(socket_.get(), F_SETFL, 0);
     const wire::HandoverAnswer answer{code};
     (void)sys::send_bytes(socket_.get(), &answer, sizeof answer, {});  // or it is gone
+    // The kernel has put it on our cpu, since whoever speaks to another process mostly sleeps next. What is left for us to
+    // do nobody waits for.
+    ::sched_yield();
   }
   // From now on its end is ours, until it is told how its run has ended: what is still to be written to its streams may
   // be taken by nobody, and then we would wait for ever, for a command that is not there any more.
@@ -95,6 +99,8 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
     ~Wiped() { ::explicit_bzero(text.data(), used); }
   } wiped{room};
 
+  // What makes no wall, while it looks at us: it has yet to ask.
+  if (!keeper::same_standing(peer_, ours, keeper::Look::kRest) || !keeper::same_means(peer_)) return std::nullopt;
   pollfd readable{socket_.get(), POLLIN, 0};
   if (::poll(&readable, 1, kPatienceMs) <= 0) return std::nullopt;
   Stance out;
@@ -110,8 +116,8 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
   // Who speaks must be who connected, since that is the one that is looked at; and it is looked at now that it has asked.
   // Without a handle on it nobody could tell whether that number is still its own.
   if (!peer_.handle().valid() || peer_.pid() != (*received)->sender) return std::nullopt;
-  const auto theirs = keeper::same_standing(peer_, ours);
-  if (!theirs || !keeper::same_means(peer_)) return std::nullopt;
+  const auto theirs = keeper::same_standing(peer_, ours, keeper::Look::kWalls);
+  if (!theirs) return std::nullopt;
   const std::size_t first = theirs->umask.find_first_not_of(" \t");
   if (first == std::string::npos) return std::nullopt;
   std::from_chars(theirs->umask.data() + first, theirs->umask.data() + theirs->umask.size(), out.umask, 8);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -37,7 +38,7 @@ Result<std::string> link_of(const std::string& path) {
 }
 
 // Its link below /proc/PID/ns, what that begins with, and the number by which a handle on a process is asked for it
-// (PIDFD_GET_…_NAMESPACE). Where its children are to be counts as well: a cell of its own would be there.
+// (PIDFD_GET_…_NAMESPACE). Where its children are to be counts as well: a cell of its own would be there. Walls come first.
 struct Namespace {
   const char* link;
   const char* kind;
@@ -45,14 +46,15 @@ struct Namespace {
 };
 constexpr std::array<Namespace, 10> kNamespaces = {{{"mnt", "mnt", 3},
                                                     {"pid", "pid", 5},
-                                                    {"pid_for_children", "pid", 6},
                                                     {"user", "user", 9},
                                                     {"net", "net", 4},
+                                                    {"pid_for_children", "pid", 6},
                                                     {"ipc", "ipc", 2},
                                                     {"uts", "uts", 10},
                                                     {"cgroup", "cgroup", 1},
                                                     {"time", "time", 7},
                                                     {"time_for_children", "time", 8}}};
+constexpr std::size_t kWallsEnd = 4;
 constexpr std::string_view kNone = "-";  // a kernel without namespaces of this kind
 constexpr std::array<std::string_view, 8> kRights = {"Uid",     "Gid",             "Groups", "NoNewPrivs",
                                                      "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"};
@@ -60,10 +62,10 @@ constexpr std::string_view kLabel = "its security label";
 
 // In the words of the links, and without them: below /proc the kernel has to make an entry for each, of each new process.
 // Empty before Linux 6.11.
-std::vector<std::string> namespaces_by(const Fd& handle) {
+std::vector<std::string> namespaces_by(const Fd& handle, std::span<const Namespace> which) {
   constexpr unsigned kMagic = 0xff;
   std::vector<std::string> out;
-  for (const Namespace& one : kNamespaces) {
+  for (const Namespace& one : which) {
     const Fd place(::ioctl(handle.get(), _IO(kMagic, one.number), 0));
     struct stat st{};
     if (!place.valid() && errno == EOPNOTSUPP) {
@@ -77,9 +79,9 @@ std::vector<std::string> namespaces_by(const Fd& handle) {
   return out;
 }
 
-Result<std::vector<std::string>> namespaces_of(const std::string& proc) {
+Result<std::vector<std::string>> namespaces_of(const std::string& proc, std::span<const Namespace> which) {
   std::vector<std::string> out;
-  for (const Namespace& one : kNamespaces) {
+  for (const Namespace& one : which) {
     auto link = link_of(proc + "ns/" + one.link);
     if (!link && link.error().errno_value != ENOENT) return std::unexpected(link.error());
     out.push_back(link ? std::move(*link) : std::string(kNone));
@@ -88,13 +90,19 @@ Result<std::vector<std::string>> namespaces_of(const std::string& proc) {
 }
 
 // `handle`: on the same process, if there is one.
-Result<Standing> look_at(const std::string& process, const Fd& handle) {
-  const std::string proc = "/proc/" + process + "/";
-  Standing out;
-  if (handle.valid()) out.places = namespaces_by(handle);
-  if (out.places.empty()) {
-    CLOCHE_TRY_ASSIGN(out.places, namespaces_of(proc));
+Result<std::vector<std::string>> look_at_namespaces(const std::string& proc, const Fd& handle,
+                                                    std::span<const Namespace> which) {
+  if (handle.valid()) {
+    if (auto out = namespaces_by(handle, which); !out.empty()) return out;
   }
+  return namespaces_of(proc, which);
+}
+
+std::string proc_of(const std::string& process) { return "/proc/" + process + "/"; }
+
+// Root and rights.
+Result<Standing> look_at(const std::string& proc) {
+  Standing out;
   // By what it is: one on a mount that was taken away is called "/" as well.
   struct statx root{};
   if (::statx(AT_FDCWD, (proc + "root").c_str(), 0, STATX_INO | STATX_MNT_ID, &root) != 0) {
@@ -104,8 +112,7 @@ Result<Standing> look_at(const std::string& process, const Fd& handle) {
   if ((root.stx_mask & STATX_MNT_ID) == 0) {
     return fail(ErrorCode::kRefused, "keeper", "the mount of " + proc + "root cannot be known", "statx(2) must be allowed");
   }
-  out.places.push_back(
-      fmt::format("{}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id));
+  out.root = fmt::format("{}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id);
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
   for (const std::string_view name : kRights) out.rights.emplace_back(field(status, name));
   // What AppArmor or SELinux make of it; nothing where there is neither.
@@ -116,7 +123,11 @@ Result<Standing> look_at(const std::string& process, const Fd& handle) {
 
 }  // namespace
 
-Result<Standing> standing_of(const std::string& process) { return look_at(process, Fd()); }
+Result<Standing> standing_of(const std::string& process) {
+  CLOCHE_TRY_ASSIGN(Standing out, look_at(proc_of(process)));
+  CLOCHE_TRY_ASSIGN(out.namespaces, namespaces_of(proc_of(process), kNamespaces));
+  return out;
+}
 
 // What Landlock keeps from a process no file tells. To enter it takes no_new_privs, which is compared, or CAP_SYS_ADMIN; and
 // whoever has that and may load modules is kept by nothing.
@@ -131,26 +142,47 @@ bool can_tell_confined(const Standing& ours) {
   return right("NoNewPrivs") == "0" && ((capabilities & kSysAdmin) == 0 || (capabilities & kSysModule) != 0);
 }
 
-Result<Standing> same_standing(const Peer& peer, const Standing& ours) {
+namespace {
+
+std::unexpected<Error> differs(std::string_view how) {
+  return fail(ErrorCode::kRefused, "keeper", fmt::format("the other end {}", how));
+}
+
+Status same_namespaces(const Peer& peer, const Standing& ours, std::size_t begin, std::size_t end) {
+  const std::span which(kNamespaces.data() + begin, end - begin);
+  CLOCHE_TRY_ASSIGN(const auto theirs, look_at_namespaces(proc_of(std::to_string(peer.pid())), peer.handle(), which));
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    if (ours.namespaces.at(begin + i) != theirs.at(i)) return differs(fmt::format("has another {}", which[i].link));
+  }
+  return {};
+}
+
+Status same_rights(const Standing& theirs, const Standing& ours) {
+  if (ours.root != theirs.root) return differs("has another root");
+  for (std::size_t i = 0; i <= kRights.size(); ++i) {
+    if (ours.rights.at(i) != theirs.rights.at(i)) {
+      return differs(fmt::format("differs in {}", i < kRights.size() ? kRights.at(i) : kLabel));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Standing> same_standing(const Peer& peer, const Standing& ours, Look look) {
   if (peer.uid() != ::geteuid()) {
     return fail(ErrorCode::kRefused, "keeper", fmt::format("the other end is user {}", peer.uid()),
                 "a keeper serves its own user only");
   }
-  CLOCHE_TRY_ASSIGN(Standing theirs, look_at(std::to_string(peer.pid()), peer.handle()));
+  Standing theirs;
+  const bool walls = look != Look::kRest;
+  CLOCHE_TRY(same_namespaces(peer, ours, walls ? 0 : kWallsEnd, look == Look::kWalls ? kWallsEnd : kNamespaces.size()));
+  if (walls) {
+    CLOCHE_TRY_ASSIGN(theirs, look_at(proc_of(std::to_string(peer.pid()))));
+    CLOCHE_TRY(same_rights(theirs, ours));
+  }
   // Afterwards: as long as it lives, what was seen by its number was seen of it.
   if (!peer.lives()) return fail(ErrorCode::kRefused, "keeper", "whoever was at the other end is gone");
-  for (std::size_t i = 0; i <= kNamespaces.size(); ++i) {
-    if (ours.places.at(i) != theirs.places.at(i)) {
-      return fail(ErrorCode::kRefused, "keeper",
-                  fmt::format("the other end has another {}", i < kNamespaces.size() ? kNamespaces.at(i).link : "root"));
-    }
-  }
-  for (std::size_t i = 0; i <= kRights.size(); ++i) {
-    if (ours.rights.at(i) != theirs.rights[i]) {
-      return fail(ErrorCode::kRefused, "keeper",
-                  fmt::format("the other end differs in {}", i < kRights.size() ? kRights[i] : kLabel));
-    }
-  }
   return theirs;
 }
 

@@ -84,17 +84,27 @@ inline int depth(const Content& status) {
   return out;
 }
 
+enum class Place : uint8_t { kSame, kOther, kHidden };
+
 // What may not be read says nothing; what may must be ours.
-inline bool same_if_readable(uint32_t pid, const char* name) {
+inline Place place_of(uint32_t pid, const char* name) {
   char theirs[64];
   char ours[64];
   const Path path = proc_path(pid, name);
   const long size = raw_call(SYS_readlinkat, AT_FDCWD, pointer(path.text), pointer(theirs), sizeof theirs);
-  if (size < 0) return true;
+  if (size < 0) return Place::kHidden;
   const Path own = proc_path(0, name);
-  if (raw_call(SYS_readlinkat, AT_FDCWD, pointer(own.text), pointer(ours), sizeof ours) != size) return false;
+  if (raw_call(SYS_readlinkat, AT_FDCWD, pointer(own.text), pointer(ours), sizeof ours) != size) return Place::kOther;
   for (long i = 0; i < size; ++i) {
-    if (theirs[i] != ours[i]) return false;
+    if (theirs[i] != ours[i]) return Place::kOther;
+  }
+  return Place::kSame;
+}
+
+inline bool same_content(uint32_t pid, const char* name, Content& theirs, Content& ours) {
+  if (!theirs.read(pid, name) || !ours.read(0, name) || theirs.size != ours.size) return false;
+  for (long i = 0; i < ours.size; ++i) {
+    if (theirs.text[i] != ours.text[i]) return false;
   }
   return true;
 }
@@ -111,11 +121,10 @@ inline bool same_walls(uint32_t pid) {
     if (!walls::same_line(theirs, ours, name)) return false;
   }
   if (walls::depth(theirs) != walls::depth(ours)) return false;
-  if (!theirs.read(pid, "uid_map") || !ours.read(0, "uid_map") || theirs.size != ours.size) return false;
-  for (long i = 0; i < ours.size; ++i) {
-    if (theirs.text[i] != ours.text[i]) return false;
-  }
-  return walls::same_if_readable(pid, "ns/user") && walls::same_if_readable(pid, "ns/mnt");
+  const walls::Place user = walls::place_of(pid, "ns/user");
+  if (user == walls::Place::kOther || walls::place_of(pid, "ns/mnt") == walls::Place::kOther) return false;
+  // A user namespace has one map.
+  return user == walls::Place::kSame || walls::same_content(pid, "uid_map", theirs, ours);
 }
 
 // Whether the process of this handle still runs: until then its number is nobody else's.

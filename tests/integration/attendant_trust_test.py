@@ -24,19 +24,25 @@ while True:
     caller.close()
 """
 
-# A child of it connects and asks for a run; then it ends, and the socket stays open.
-ASKER = """
-import os, socket, struct, sys, time
+# How a run is asked for.
+ASKS = """
+import ctypes, os, socket, struct, sys, time
 end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-words = [b"run", *[word.encode() for word in sys.argv[2:]]]
-variables = [b"PATH=/usr/bin:/bin", b"HOME=" + os.environb[b"HOME"]]
+def ask():
+    words = [b"run", *[word.encode() for word in sys.argv[2:]]]
+    variables = [b"PATH=/usr/bin:/bin", b"HOME=" + os.environb[b"HOME"]]
+    message = struct.pack("<QII", 0xc10ce00000000001, len(words), len(variables))
+    message += b"".join(word + b"\\0" for word in words + variables)
+    socket.send_fds(end, [message], files)
+files = [os.open("/dev/null", os.O_RDWR), 1, os.open("/dev/null", os.O_RDWR), os.open("/", os.O_PATH), os.eventfd(1)]
+"""
+
+# A child of it connects and asks for a run; then it ends, and the socket stays open.
+ASKER = ASKS + """
 child = os.fork()
 if child == 0:
     end.connect(sys.argv[1])
-    message = struct.pack("<QII", 0xc10ce00000000001, len(words), len(variables))
-    message += b"".join(word + b"\\0" for word in words + variables)
-    files = [os.open("/dev/null", os.O_RDWR), 1, os.open("/dev/null", os.O_RDWR), os.open("/", os.O_PATH), os.eventfd(1)]
-    socket.send_fds(end, [message], files)
+    ask()
     os._exit(0)
 os.waitpid(child, 0)
 print(child, flush=True)
@@ -100,6 +106,33 @@ class Listeners(KeeperCase):
             with self.subTest(prefix):
                 for got in self.told("keeper.sock", prefix, "--keeper", "auto"):
                     self.assertEqual(got, ["got", "0", "0"])
+
+
+# Connects, goes elsewhere, and asks then; tells how its run ended.
+LATE = ASKS + """
+end.connect(sys.argv[1])
+time.sleep(0.05)
+CONFINE
+ask()
+print(end.recv(4), flush=True)
+"""
+
+
+class Late(AttendantCase):
+    def test_one_that_goes_behind_walls_before_it_asks_is_not_served(self):
+        self.start_attended()
+        ways = {"pass": True, "ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)": False}  # PR_SET_NO_NEW_PRIVS
+        if os.geteuid() == 0:
+            # Namespaces of mounts and networks; of those that come with a cell anyway nobody is kept from anything.
+            ways |= {"ctypes.CDLL(None).unshare(0x20000)": False, "ctypes.CDLL(None).unshare(0x40000000)": False,
+                     "os.chroot('/usr')": False, "os.setgroups([4242])": False}
+        for confine, served in ways.items():
+            with self.subTest(confine):
+                await_true(lambda: os.path.exists(os.path.join(self.place, "attendant")))
+                done = subprocess.run([PYTHON, "-c", LATE.replace("CONFINE", confine), os.path.join(self.place, "attendant"),
+                                       *LIMITS, "--", "echo", "let in"], env={"HOME": self.folder}, capture_output=True,
+                                      text=True, timeout=TIMEOUT, check=False)
+                self.assertEqual(done.stdout, "let in\nb'\\x00\\x00\\x00\\x00'\n" if served else "b''\n", done.stderr)
 
 
 class Numbers(AttendantCase):
