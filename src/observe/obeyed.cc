@@ -23,17 +23,24 @@ std::string why_as(const std::string& path, tree::FileKind kind) {
   return tree::why_protected(path.substr(slash + 1), kind, above).value_or("");
 }
 
+std::string why_in_repository(const std::string& path, const Secrets& host) {
+  return host.in_repository ? host.in_repository(path) : std::string();
+}
+
 }  // namespace
 
 std::string why_obeyed(const std::string& path, const Secrets& host) {
   const std::size_t slash = path.rfind('/');
   if (slash != std::string::npos && has(host.programs, std::string_view(path).substr(0, slash))) return kProgram;
-  return why_as(path, tree::FileKind::kRegular);
+  std::string reason = why_as(path, tree::FileKind::kRegular);
+  return reason.empty() ? why_in_repository(path, host) : reason;
 }
 
 std::string why_obeyed_below(const std::string& directory, const Secrets& host) {
   if (has(host.programs, directory)) return kProgram;
-  return tree::above_of(directory).reason.value_or("");
+  const tree::Above above = tree::above_of(directory);
+  // Of any name in it: what commits are kept in is no part of what is obeyed.
+  return above.reason ? *above.reason : why_in_repository(directory + "/any", host);
 }
 
 bool leads_to_obeyed(const std::string& directory, const Secrets& host) {

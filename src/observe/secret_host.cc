@@ -1,5 +1,7 @@
 #include "observe/secret_host.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -7,10 +9,12 @@
 #include <memory>
 #include <string_view>
 
+#include "base/fd.h"
 #include "observe/host_look.h"
 #include "observe/secret_search.h"
 #include "policy/key_value.h"
 #include "sys/users.h"
+#include "tree/protected_changes.h"
 
 namespace cloche {
 namespace {
@@ -101,6 +105,16 @@ std::vector<std::string> places_of_programs(std::string_view path, const std::ve
   return out;
 }
 
+namespace {
+
+std::string why_in_repository(const std::string& path, const HostLook& host) {
+  const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!path.starts_with('/') || host.lies_elsewhere(path) || !root.valid()) return {};
+  return tree::why_in_repository(root.get(), {.path = std::string_view(path).substr(1)}).value_or("");
+}
+
+}  // namespace
+
 Secrets secrets_for_advice() {
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
   Secrets out = secrets_of_users(home == nullptr ? "" : home);
@@ -109,6 +123,9 @@ Secrets secrets_for_advice() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody changes it
   out.programs = places_of_programs(path == nullptr ? "" : path, out.homes);
   out.search = [search](const std::string& directory) { return search->below(directory); };
+  out.in_repository = [host = HostLook::of_this_host()](const std::string& named) {
+    return why_in_repository(named, host);
+  };
   out.obeyed = [search](const std::string& directory) { return search->has_obeyed(directory); };
   return out;
 }

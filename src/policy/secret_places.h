@@ -26,6 +26,9 @@ struct Secrets {
   // Whether a directory that was searched has names in it, at any depth, that programs of the host run or obey, or a
   // directory that leads to such names.
   std::function<bool(const std::string& directory)> obeyed = {};
+  // Why git obeys a path by what lies beside it, in a repository that no name tells from other directories; empty: it
+  // does not.
+  std::function<std::string(const std::string& path)> in_repository = {};
   // Directories of programs that shells find by their names alone: those of PATH, and bin of each home.
   std::vector<std::string> programs = {};
 };

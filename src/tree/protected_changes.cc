@@ -221,6 +221,19 @@ std::vector<std::optional<std::string>> Protection::why(std::span<const NamedCha
   return reasons;
 }
 
+std::optional<std::string> why_in_repository(int root, const NamedChange& change) {
+  Repositories repositories(root);
+  repositories.add(change);
+  return repositories.why(change);
+}
+
+void RepositoryParts::add(std::string_view name, FileKind kind) {
+  const GitName* known = git_name(plain_name(name));
+  if (known != nullptr && (known->part != kHead || kind != FileKind::kDirectory)) parts_ |= known->part;
+}
+
+bool RepositoryParts::are_all() const { return is_repository(parts_); }
+
 std::vector<std::optional<std::string>> why_protected(int root, std::span<const NamedChange> changes) {
   if (changes.empty()) return {};
   return Protection(root).why(changes);

@@ -6,6 +6,7 @@
 // harmless or not by what lies beside it, now on the host or by the proposal.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,5 +49,18 @@ class Protection {
 };
 
 std::vector<std::optional<std::string>> why_protected(int root, std::span<const NamedChange> changes);
+
+// Of one change, by what lies beside it alone: why git obeys what is there in a repository, whatever that is called.
+std::optional<std::string> why_in_repository(int root, const NamedChange& change);
+
+// Whether the names in a directory make it a repository, for who lists it anyway.
+class RepositoryParts {
+ public:
+  void add(std::string_view name, FileKind kind);
+  bool are_all() const;
+
+ private:
+  std::uint8_t parts_ = 0;
+};
 
 }  // namespace cloche::tree
