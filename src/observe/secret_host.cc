@@ -1,7 +1,5 @@
 #include "observe/secret_host.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -9,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/units.h"
 #include "observe/host_look.h"
 #include "observe/secret_search.h"
 #include "policy/key_value.h"
@@ -107,11 +105,24 @@ std::vector<std::string> places_of_programs(std::string_view path, const std::ve
 
 namespace {
 
-std::string why_in_repository(const std::string& path, const HostLook& host) {
-  const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!path.starts_with('/') || host.lies_elsewhere(path) || !root.valid()) return {};
-  return tree::why_in_repository(root.get(), {.path = std::string_view(path).substr(1)}).value_or("");
-}
+// What git obeys, as long as there is time to look.
+class GitSearch {
+ public:
+  std::string why(const std::string& path, Secrets::GitAsks what) {
+    if (spent_ > kOfAll) return "there was no time to see whether git runs it";
+    const auto begun = Clock::now();
+    // A way counts as a link in its place would.
+    const auto kind = what == Secrets::GitAsks::kWay ? tree::FileKind::kSymlink : tree::FileKind::kRegular;
+    const auto reason =
+        tree::why_git_obeys(path, kind, [this](const std::string& one) { return !host_.lies_elsewhere(one); });
+    spent_ += Clock::now() - begun;
+    return reason.value_or("");
+  }
+
+ private:
+  HostLook host_ = HostLook::of_this_host();
+  Clock::duration spent_{};
+};
 
 }  // namespace
 
@@ -123,8 +134,8 @@ Secrets secrets_for_advice() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody changes it
   out.programs = places_of_programs(path == nullptr ? "" : path, out.homes);
   out.search = [search](const std::string& directory) { return search->below(directory); };
-  out.in_repository = [host = HostLook::of_this_host()](const std::string& named) {
-    return why_in_repository(named, host);
+  out.git = [git = std::make_shared<GitSearch>()](const std::string& named, Secrets::GitAsks what) {
+    return git->why(named, what);
   };
   out.obeyed = [search](const std::string& directory) { return search->has_obeyed(directory); };
   return out;

@@ -105,6 +105,24 @@ TEST_F(Obeyed, X4_GitObeysSettingsBesideHeadObjectsAndRefs) {
   EXPECT_EQ(observe::why_obeyed_below(top + "/refs", host), "");
 }
 
+// By links at its hooks, and by what its settings name.
+TEST_F(Obeyed, X4_GitObeysWhatItsLinksAndSettingsLeadTo) {
+  make("linked/.git");
+  fs::create_directory_symlink(make("linked/tools/hooks"), make("linked") + "/.git/hooks");
+  const std::string named = make("named");
+  make("named/.git");
+  std::ofstream(named + "/.git/config") << "[core]\n\thooksPath = dev/githooks\n[diff \"x\"]\n\ttextconv = ./show.sh\n";
+  make("named/dev/githooks");
+  const Secrets host = secrets_for_advice();
+  EXPECT_NE(observe::why_obeyed_below(make("linked") + "/tools/hooks", host), "");
+  EXPECT_NE(observe::why_obeyed(make("linked") + "/tools/hooks/pre-commit", host), "");
+  EXPECT_NE(observe::why_obeyed(named + "/dev/githooks/pre-commit", host), "");
+  EXPECT_NE(observe::why_obeyed(named + "/show.sh", host), "");
+  EXPECT_TRUE(observe::leads_to_obeyed(named + "/dev", host));
+  EXPECT_EQ(observe::why_obeyed(named + "/dev/other", host), "");
+  EXPECT_FALSE(observe::leads_to_obeyed(named + "/docs", host));
+}
+
 TEST_F(Obeyed, X4_PlainNamesDoNot) {
   make("a/config/systemd/user");
   make("a/hooks");

@@ -13,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "base/fd.h"
 #include "tree/file_names.h"
 #include "tree/path_walk.h"
 #include "tree/place.h"
@@ -221,10 +222,17 @@ std::vector<std::optional<std::string>> Protection::why(std::span<const NamedCha
   return reasons;
 }
 
-std::optional<std::string> why_in_repository(int root, const NamedChange& change) {
-  Repositories repositories(root);
+std::optional<std::string> why_git_obeys(const std::string& path, FileKind kind,
+                                         const std::function<bool(const std::string& path)>& may_look) {
+  const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!path.starts_with('/') || !root.valid() || !may_look(path)) return std::nullopt;
+  const NamedChange change{.path = std::string_view(path).substr(1), .kind = kind};
+  Repositories repositories(root.get());
   repositories.add(change);
-  return repositories.why(change);
+  if (auto reason = repositories.why(change)) return reason;
+  Leads leads(root.get(), "/", Leads::Rules::kOfGit, may_look);
+  leads.look_along(change.path);
+  return leads.why(change.path, kind);
 }
 
 void RepositoryParts::add(std::string_view name, FileKind kind) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,8 +51,10 @@ class Protection {
 
 std::vector<std::optional<std::string>> why_protected(int root, std::span<const NamedChange> changes);
 
-// Of one change, by what lies beside it alone: why git obeys what is there in a repository, whatever that is called.
-std::optional<std::string> why_in_repository(int root, const NamedChange& change);
+// Why git obeys an absolute path of the host that leads through no link, by what lies beside it (a repository has any
+// name) or because its settings and links lead there. Of what may not be looked at nothing is known.
+std::optional<std::string> why_git_obeys(const std::string& path, FileKind kind,
+                                         const std::function<bool(const std::string& path)>& may_look);
 
 // Whether the names in a directory make it a repository, for who lists it anyway.
 class RepositoryParts {
