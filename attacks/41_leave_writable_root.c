@@ -1,7 +1,7 @@
 // 41. Hard link or rename cannot leave a writable root. BAIT_WRITE is granted for writing, its parent is not.
 //
-// attack: D leave-grant | options: --write @WRITE@ | bwrap-held: 126 | refusal: bwrap under root cannot map |
-//     tries to get out of a writable grant by links and renames
+// attack: D leave-grant | options: --write @WRITE@ | no-bwrap-root: bwrap under root cannot map a
+//     directory's owner to the guest, so such a grant is refused | tries to get out of a writable grant by links and renames
 #include "victim.h"
 
 int main(int argc, char** argv) {

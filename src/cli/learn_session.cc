@@ -398,12 +398,17 @@ void LearnSession::list_hosts(const Policy& of_run) {
   if (!asked || with_way_out(base_).needs_gateway()) return;
   Policy policy = of_run;
   policy.net_allow.push_back({kNobody, {}});
+  // The cell has its own, which lead to who hears of the names. What the command missed were the host's.
+  std::erase_if(policy.files.read, is_of_resolver);
   if (!allowed(policy)) return;
   say("it asked for the network; again, to hear for which hosts (none is reached)");
   const LearnTry tried = runs_.run(policy, Observe::kCalls);
   if (!tried.report.network) return;
   const Collected hosts = learn::collect_network(*tried.report.network);
-  if (!hosts.wanted.empty()) std::erase_if(wanted_, is_about_inet);
+  if (!hosts.wanted.empty()) {
+    std::erase_if(wanted_, is_about_inet);
+    drop_name_service();
+  }
   want(hosts.wanted);
 }
 

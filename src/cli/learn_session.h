@@ -61,6 +61,7 @@ class LearnSession {
   bool wants_unix_sockets() const;
   std::vector<learn::Item> files_among_words() const;
   bool tell_of_sockets(std::vector<learn::Item> missed);
+  void drop_name_service();
   void drop_what_is_there(const Policy& learnt);
 
   Policy widened(const std::vector<learn::Item>& items) const;

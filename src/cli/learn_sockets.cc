@@ -15,8 +15,7 @@ using learn::Wanted;
 
 constexpr const char* kSocket = "socket AF_UNIX";
 constexpr const char* kByItself =
-    "; a script that is given by itself, without -- and its interpreter, is taken into the cell and needs no grant: "
-    "cloche learn [OPTION...] SCRIPT [ARGUMENT...]";
+    "; a script that is given by itself, without -- and its interpreter, needs no grant: cloche learn SCRIPT";
 
 bool is_about_unix(const Wanted& one) { return one.what == kSocket; }
 bool names_a_socket(const Wanted& one) { return one.what.starts_with("connect /") || one.what.starts_with("bind /"); }
@@ -49,9 +48,11 @@ std::vector<Item> LearnSession::files_among_words() const {
 bool LearnSession::tell_of_sockets(std::vector<Item> missed) {
   const bool refused = std::erase_if(wanted_, is_about_unix) != 0;
   if (std::ranges::any_of(wanted_, names_a_socket)) return true;
-  if (std::vector<Item> named = files_among_words(); !named.empty()) missed = std::move(named);
+  std::vector<Item> named = files_among_words();
+  // A program of the system has no script to be given by itself.
+  const std::string instead = args_.parsed.dashes && !named.empty() ? kByItself : "";
+  if (!named.empty()) missed = std::move(named);
   if (missed.empty()) return true;
-  const std::string instead = args_.parsed.dashes ? kByItself : "";
   if (refused) {
     // What it asked for last it may have failed of.
     want({{kSocket, fmt::format("there are unix sockets or files of the host, not both, and it asked for {}{}",
@@ -64,6 +65,10 @@ bool LearnSession::tell_of_sockets(std::vector<Item> missed) {
   }
   return false;
 }
+
+// The C library asks a daemon for addresses by a unix socket first. Who wants a host is told of the host; if a socket is
+// still missing then, the next try says so.
+void LearnSession::drop_name_service() { std::erase_if(wanted_, is_about_unix); }
 
 // It may have been refused while more was in view than the policy grants in the end.
 void LearnSession::drop_what_is_there(const Policy& learnt) {

@@ -14,6 +14,7 @@
 #include "files/capture.h"
 #include "files/proposal.h"
 #include "plan/steps.h"
+#include "sys/file.h"
 #include "wire/wire.h"
 
 namespace cloche {
@@ -61,12 +62,20 @@ files::View view_of(const Plan& plan, std::size_t index, const Leftovers& left, 
   return view;
 }
 
+// What was not kept as a whole is of no use to anybody, and the report needs room, too.
+void drop_half(int folder, const std::string& name) {
+  (void)sys::remove_tree("/proc/self/fd/" + std::to_string(folder) + "/" + name);
+}
+
 Result<files::Summary> keep_workspace(const Plan& plan, std::size_t index, const Leftovers& left,
                                       const Keeping& keeping) {
   CLOCHE_TRY_ASSIGN(const Fd upper, open_upper(plan.workspaces[index], left));
   CLOCHE_TRY_ASSIGN(const Fd all, make_folder(keeping.directory, "ws"));
-  CLOCHE_TRY_ASSIGN(const Fd into, make_folder(all.get(), std::to_string(index)));
-  return files::capture(view_of(plan, index, left, upper), into.get(), keeping.progress);
+  const std::string name = std::to_string(index);
+  CLOCHE_TRY_ASSIGN(const Fd into, make_folder(all.get(), name));
+  auto kept = files::capture(view_of(plan, index, left, upper), into.get(), keeping.progress);
+  if (!kept) drop_half(all.get(), name);
+  return kept;
 }
 
 // The parts of the cell that a guest can write, by their names in the scratch (plan/steps_namespace.cc).
@@ -89,8 +98,12 @@ Result<std::vector<files::GuestPlace>> guest_places(const Plan& plan, const Left
 Status keep_artifacts(const std::vector<files::GuestPlace>& places, const Keeping& keeping, Report& report) {
   if (keeping.artifacts.empty()) return {};
   CLOCHE_TRY_ASSIGN(const Fd into, make_folder(keeping.directory, "artifacts"));
-  CLOCHE_TRY_ASSIGN(const auto found, files::collect(places, keeping.artifacts, into.get(), keeping.progress));
-  for (const files::Collected& file : found) {
+  const auto found = files::collect(places, keeping.artifacts, into.get(), keeping.progress);
+  if (!found) {
+    drop_half(keeping.directory, "artifacts");
+    return std::unexpected(found.error());
+  }
+  for (const files::Collected& file : *found) {
     report.outputs.push_back({file.path, file.size, sys::to_hex(file.digest), file.type});
   }
   return {};

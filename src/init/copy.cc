@@ -27,6 +27,7 @@ struct Copy {
   uint64_t told = 0;
   uint64_t unclonable = ~0ull;  // a device whose files cannot share their blocks with the copy's
   uint64_t uncopyable = ~0ull;  // or that the kernel does not copy from by itself
+  struct stat own = {};         // the directory that it is made in
 };
 char g_names[64 * 1024];  // no heap here; one copy at a time
 char g_value[64 * 1024];
@@ -171,6 +172,8 @@ int copy_entries(Copy& copy, int from, int to, int depth) {
 int copy_directory(Copy& copy, int from_dir, const char* from_name, int to_dir, const char* name, const struct stat& st,
                    int depth) {
   if (depth > kDeepest) return ENAMETOOLONG;
+  // By a mount it may be a part of what is copied, and would be copied into itself until nothing fits any more.
+  if (st.st_ino == copy.own.st_ino && st.st_dev == copy.own.st_dev) return EDEADLK;
   const int from = openat(from_dir, from_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   // But not the whole of it: an empty copy would be taken for a guest that deleted everything.
   const bool kept = from < 0 && depth > 0 && is_kept_from_us(errno);
@@ -212,7 +215,7 @@ int copy_single_file(Copy& copy, int from, int to_dir, const char* name) {
 int copy_tree(int from, int to, const char* name) {
   Copy copy;
   struct stat st;
-  if (fstat(from, &st) != 0) return errno;
+  if (fstat(from, &st) != 0 || fstat(to, &copy.own) != 0) return errno;
   if (S_ISREG(st.st_mode)) return copy_single_file(copy, from, to, name);
   if (!S_ISDIR(st.st_mode)) return EINVAL;
   return copy_directory(copy, from, ".", to, name, st, 0);

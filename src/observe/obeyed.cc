@@ -23,23 +23,31 @@ std::string why_as(const std::string& path, tree::FileKind kind) {
   return tree::why_protected(path.substr(slash + 1), kind, above).value_or("");
 }
 
+std::string why_git(const std::string& path, const Secrets& host, Secrets::GitAsks what = Secrets::GitAsks::kFile) {
+  return host.git ? host.git(path, what) : std::string();
+}
+
 }  // namespace
 
 std::string why_obeyed(const std::string& path, const Secrets& host) {
   const std::size_t slash = path.rfind('/');
   if (slash != std::string::npos && has(host.programs, std::string_view(path).substr(0, slash))) return kProgram;
-  return why_as(path, tree::FileKind::kRegular);
+  std::string reason = why_as(path, tree::FileKind::kRegular);
+  return reason.empty() ? why_git(path, host) : reason;
 }
 
 std::string why_obeyed_below(const std::string& directory, const Secrets& host) {
   if (has(host.programs, directory)) return kProgram;
-  return tree::above_of(directory).reason.value_or("");
+  const tree::Above above = tree::above_of(directory);
+  // Of any name in it: what commits are kept in is no part of what is obeyed.
+  return above.reason ? *above.reason : why_git(directory + "/any", host);
 }
 
 bool leads_to_obeyed(const std::string& directory, const Secrets& host) {
   const auto is_in = [&](const std::string& place) { return path_covers(directory, place); };
   // The table judges a link by all paths that would lead through it.
-  return std::ranges::any_of(host.programs, is_in) || !why_as(directory, tree::FileKind::kSymlink).empty();
+  return std::ranges::any_of(host.programs, is_in) || !why_as(directory, tree::FileKind::kSymlink).empty() ||
+         !why_git(directory, host, Secrets::GitAsks::kWay).empty();
 }
 
 }  // namespace cloche::observe

@@ -1,5 +1,6 @@
 // Names that programs of the host run or obey without being asked, by the table that guards workspaces
-// (tree/protected_names.h), and programs that its shells find by their names: nobody is advised to let a guest change one.
+// (tree/protected_names.h), what git obeys under other names, and programs that its shells find by theirs: nobody is
+// advised to let a guest change one.
 #pragma once
 
 #include <string>

@@ -7,10 +7,12 @@
 #include <memory>
 #include <string_view>
 
+#include "base/units.h"
 #include "observe/host_look.h"
 #include "observe/secret_search.h"
 #include "policy/key_value.h"
 #include "sys/users.h"
+#include "tree/protected_changes.h"
 
 namespace cloche {
 namespace {
@@ -101,6 +103,29 @@ std::vector<std::string> places_of_programs(std::string_view path, const std::ve
   return out;
 }
 
+namespace {
+
+// What git obeys, as long as there is time to look.
+class GitSearch {
+ public:
+  std::string why(const std::string& path, Secrets::GitAsks what) {
+    if (spent_ > kOfAll) return "there was no time to see whether git runs it";
+    const auto begun = Clock::now();
+    // A way counts as a link in its place would.
+    const auto kind = what == Secrets::GitAsks::kWay ? tree::FileKind::kSymlink : tree::FileKind::kRegular;
+    const auto reason =
+        tree::why_git_obeys(path, kind, [this](const std::string& one) { return !host_.lies_elsewhere(one); });
+    spent_ += Clock::now() - begun;
+    return reason.value_or("");
+  }
+
+ private:
+  HostLook host_ = HostLook::of_this_host();
+  Clock::duration spent_{};
+};
+
+}  // namespace
+
 Secrets secrets_for_advice() {
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody changes it
   Secrets out = secrets_of_users(home == nullptr ? "" : home);
@@ -109,6 +134,9 @@ Secrets secrets_for_advice() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody changes it
   out.programs = places_of_programs(path == nullptr ? "" : path, out.homes);
   out.search = [search](const std::string& directory) { return search->below(directory); };
+  out.git = [git = std::make_shared<GitSearch>()](const std::string& named, Secrets::GitAsks what) {
+    return git->why(named, what);
+  };
   out.obeyed = [search](const std::string& directory) { return search->has_obeyed(directory); };
   return out;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "policy/key_value.h"
+#include "tree/protected_changes.h"
 #include "tree/protected_names.h"
 
 namespace cloche {
@@ -84,6 +85,7 @@ std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& 
   const std::unique_ptr<DIR, int (*)(DIR*)> open(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
   if (!open) return out;
   std::optional<tree::NameJudge> judge;  // of names in it; gone as soon as one is known
+  tree::RepositoryParts parts;
   if (wants_obeyed_) judge.emplace(tree::above_of(directory));
   while (const dirent* entry = ::readdir(open.get())) {
     const std::string_view name = entry->d_name;
@@ -93,7 +95,9 @@ std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& 
     --left;
     const unsigned char type = type_of(fd, *entry);
     if (type == DT_DIR) out.folders.emplace_back(name);
-    if (!judge || !judge->why(name, judged_as(type))) continue;
+    if (!judge) continue;
+    parts.add(name, type == DT_DIR ? tree::FileKind::kDirectory : tree::FileKind::kRegular);
+    if (!parts.are_all() && !judge->why(name, judged_as(type))) continue;
     obeyed_.push_back(directory);
     judge.reset();
   }

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
+#include "observe/obeyed.h"
 #include "observe/secret_host.h"
 
 namespace cloche {
@@ -62,6 +64,63 @@ TEST_F(Obeyed, X4_TheWayToOneCountsWhetherOrNotItsEndIsThere) {
 TEST_F(Obeyed, X4_ALinkInPlaceOfOneCounts) {
   fs::create_directory_symlink(make("elsewhere"), make("a") + "/.vscode");
   EXPECT_TRUE(found_in("a"));
+}
+
+// As git does, by what is in it: a bare repository has any name.
+TEST_F(Obeyed, X4_ARepositoryOfAnyNameCounts) {
+  for (const char* name : {"a/site.git", "b/deep/plain"}) {
+    make(std::string(name) + "/objects");
+    make(std::string(name) + "/refs");
+    EXPECT_FALSE(found_in(std::string(name).substr(0, 1)));
+    file(std::string(name) + "/HEAD");
+    EXPECT_TRUE(found_in(std::string(name).substr(0, 1)));
+    EXPECT_TRUE(found_in(name));
+    EXPECT_FALSE(found_in(std::string(name) + "/refs"));
+  }
+  make("c");
+  file("c/HEAD");
+  EXPECT_FALSE(found_in("c"));
+  file("c/commondir");
+  EXPECT_TRUE(found_in("c"));
+}
+
+TEST_F(Obeyed, X4_GitObeysSettingsBesideHeadObjectsAndRefs) {
+  make("a/objects");
+  make("a/refs");
+  make("a/hooks");
+  const std::string top = make("a");
+  const Secrets host = secrets_for_advice();
+  for (const char* name : {"/config", "/hooks/post-receive", "/hooks", "/HEAD", "/sequencer/todo"}) {
+    const bool completes = std::string_view(name) == "/HEAD";
+    EXPECT_EQ(observe::why_obeyed(top + name, host).empty(), !completes) << name;
+  }
+  file("a/HEAD");
+  for (const char* name : {"/config", "/config.worktree", "/hooks/post-receive", "/hooks", "/sequencer/todo"}) {
+    EXPECT_NE(observe::why_obeyed(top + name, host), "") << name;
+  }
+  EXPECT_NE(observe::why_obeyed_below(top + "/hooks", host), "");
+  for (const char* name : {"/refs/heads/x", "/objects/00/x", "/description"}) {
+    EXPECT_EQ(observe::why_obeyed(top + name, host), "") << name;
+  }
+  EXPECT_EQ(observe::why_obeyed_below(top + "/refs", host), "");
+}
+
+// By links at its hooks, and by what its settings name.
+TEST_F(Obeyed, X4_GitObeysWhatItsLinksAndSettingsLeadTo) {
+  make("linked/.git");
+  fs::create_directory_symlink(make("linked/tools/hooks"), make("linked") + "/.git/hooks");
+  const std::string named = make("named");
+  make("named/.git");
+  std::ofstream(named + "/.git/config") << "[core]\n\thooksPath = dev/githooks\n[diff \"x\"]\n\ttextconv = ./show.sh\n";
+  make("named/dev/githooks");
+  const Secrets host = secrets_for_advice();
+  EXPECT_NE(observe::why_obeyed_below(make("linked") + "/tools/hooks", host), "");
+  EXPECT_NE(observe::why_obeyed(make("linked") + "/tools/hooks/pre-commit", host), "");
+  EXPECT_NE(observe::why_obeyed(named + "/dev/githooks/pre-commit", host), "");
+  EXPECT_NE(observe::why_obeyed(named + "/show.sh", host), "");
+  EXPECT_TRUE(observe::leads_to_obeyed(named + "/dev", host));
+  EXPECT_EQ(observe::why_obeyed(named + "/dev/other", host), "");
+  EXPECT_FALSE(observe::leads_to_obeyed(named + "/docs", host));
 }
 
 TEST_F(Obeyed, X4_PlainNamesDoNot) {

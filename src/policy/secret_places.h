@@ -26,6 +26,10 @@ struct Secrets {
   // Whether a directory that was searched has names in it, at any depth, that programs of the host run or obey, or a
   // directory that leads to such names.
   std::function<bool(const std::string& directory)> obeyed = {};
+  // Why git obeys a path by more than its name: in a repository that is called like any directory, or since links and
+  // settings lead there; empty: it does not. Of a way whether such a path leads through it.
+  enum class GitAsks : std::uint8_t { kFile, kWay };
+  std::function<std::string(const std::string& path, GitAsks what)> git = {};
   // Directories of programs that shells find by their names alone: those of PATH, and bin of each home.
   std::vector<std::string> programs = {};
 };

@@ -40,10 +40,10 @@ struct Attack {
   std::optional<Words> beside{};  // arguments of a second cell with the same program, which is there first
   std::optional<Words> after{};   // arguments of a run outside, when all is over: removes what a breach left
   std::vector<int> held{0};       // exit codes of a run that held
-  std::vector<int> bwrap_held{};  // further ones with bwrap
   std::string refusal{};          // what the engine says where it meets the attack before the program begins
   Company company = Company::kAny;
   std::string no_bwrap{};         // why bwrap does not promise it; empty: it does
+  std::string no_bwrap_root{};    // why bwrap under root does not
   std::string no_cgroups{};       // why nobody promises it to a user without cgroups
   std::string no_process{};       // why tier 0 does not
   std::string no_process_user{};  // why tier 0 does not promise it to an ordinary user

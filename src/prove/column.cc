@@ -79,7 +79,10 @@ std::string not_promised(const Attack& attack, Kind kind, const Granted& granted
   const Kind walls = walls_of(kind, granted);
   if (walls == Kind::kAgainst) return {};
   if (caller.cgroups == Cgroups::kMissing && !attack.no_cgroups.empty()) return attack.no_cgroups;
-  if (walls == Kind::kBwrap) return attack.no_bwrap;
+  if (walls == Kind::kBwrap) {
+    const bool here = !attack.no_bwrap.empty() || caller.user == User::kOrdinary;
+    return here ? attack.no_bwrap : attack.no_bwrap_root;
+  }
   if (walls != Kind::kProcess) return {};
   if (!attack.no_process.empty()) return attack.no_process;
   return caller.user == User::kOrdinary ? attack.no_process_user : "";

@@ -80,14 +80,15 @@ Result<bool> take_part(Attack& attack, std::string_view part, std::string_view w
   value = trimmed(value);
   const std::pair<std::string_view, std::string*> texts[] = {{"refusal", &attack.refusal},
                                                              {"no-bwrap", &attack.no_bwrap},
+                                                             {"no-bwrap-root", &attack.no_bwrap_root},
                                                              {"no-cgroups", &attack.no_cgroups},
                                                              {"no-process", &attack.no_process},
                                                              {"no-process-user", &attack.no_process_user}};
   for (const auto& [name, to] : texts) {
     if (key == name && !value.empty()) return *to = value, true;
   }
-  if (key == "held" || key == "bwrap-held") {
-    CLOCHE_TRY_ASSIGN((key == "held" ? attack.held : attack.bwrap_held), codes(value, where));
+  if (key == "held") {
+    CLOCHE_TRY_ASSIGN(attack.held, codes(value, where));
     return true;
   }
   if (value.empty()) return false;
@@ -134,8 +135,7 @@ Result<Attack> read_line(std::string_view line, std::string_view place = {}) {
   attack.tries = trimmed(line);
   if (attack.tries.size() < 10) return wrong(where, "it does not say at its end what it tries");
   if (attack.held.empty()) return wrong(where, "held: names no exit code");
-  if (attack.refusal.empty() &&
-      (std::ranges::any_of(attack.held, is_refusal) || std::ranges::any_of(attack.bwrap_held, is_refusal))) {
+  if (attack.refusal.empty() && std::ranges::any_of(attack.held, is_refusal)) {
     return wrong(where, "it may hold by a refusal, and does not say by which",
                  "write \"refusal:\" with words of it that no other refusal has");
   }

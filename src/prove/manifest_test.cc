@@ -22,7 +22,7 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
       "59_memory: A memory | args: one 'two words' | process-args: three | options: --memory 64M | bait: --tty | "
       "beside: "
       "listen | after: clean | way-out-args: out | exec-writable-args: w | reads: .ssh any | changes: .bashrc | "
-      "not-with: sockets | held: 0,137 | bwrap-held: 126 | refusal: r x y z w | alone | no-bwrap: b | no-cgroups: c | "
+      "not-with: sockets | held: 0,137 | refusal: r x y z w | alone | no-bwrap: b | no-bwrap-root: r | no-cgroups: c | "
       "no-process: "
       "p | "
       "no-process-user: u | fills memory until it ends");
@@ -43,10 +43,10 @@ TEST(Manifest, ALineSaysAllThatARunNeeds) {
                       .beside = Words{"listen"},
                       .after = Words{"clean"},
                       .held = {0, 137},
-                      .bwrap_held = {126},
                       .refusal = "r x y z w",
                       .company = Company::kAlone,
                       .no_bwrap = "b",
+                      .no_bwrap_root = "r",
                       .no_cgroups = "c",
                       .no_process = "p",
                       .no_process_user = "u"};
@@ -63,7 +63,7 @@ TEST(Manifest, AWrongLineIsAnErrorThatNamesIt) {
            "x: A name | held: 256 | tries to do things",    //
            "x: A name | held: a | tries to do things",      //
            "x: A name | held: 0,126 | tries to do things",  // any refusal would do
-           "x: A name | bwrap-held: 2 | tries to do things",
+           "x: A name | held: 2 | tries to do things",
            "x: A name | args: 'open | tries to do things",
            "x: A name | args: | tries to do things",
            "../x: A name | tries to do something",  // a program outside of the folder

@@ -93,6 +93,7 @@ std::string list_to_json(const std::vector<Attack>& attacks) {
     json.begin_object();
     put_attack(json, attack);
     json.member("no_bwrap", attack.no_bwrap);
+    json.member("no_bwrap_root", attack.no_bwrap_root);
     json.member("no_cgroups", attack.no_cgroups);
     json.member("no_process", attack.no_process);
     json.member("no_process_user", attack.no_process_user);

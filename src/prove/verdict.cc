@@ -45,9 +45,8 @@ std::string last_line(std::string_view output) {
   return std::string(trimmed(begin == std::string_view::npos ? output : output.substr(begin + 1)));
 }
 
-bool is_expected(const Attack& attack, Kind kind, int code) {
-  const auto has = [code](const std::vector<int>& codes) { return std::ranges::find(codes, code) != codes.end(); };
-  return has(attack.held) || (kind == Kind::kBwrap && has(attack.bwrap_held));
+bool is_expected(const Attack& attack, int code) {
+  return std::ranges::find(attack.held, code) != attack.held.end();
 }
 
 // A line that names the program and says that there is none: of the sandbox, which does not show it.
@@ -123,7 +122,7 @@ Outcome judge(const Attack& attack, Kind kind, const Ended& ended) {
     if (begun && said_itself(ended, "held")) return is(Verdict::kHeld, {});
     return is(Verdict::kNotTried, no_verdict(ended));
   }
-  if (is_expected(attack, kind, ended.code)) {
+  if (is_expected(attack, ended.code)) {
     if (begun) return is(Verdict::kHeld, fmt::format("ended with code {}", ended.code));
     // A policy that is refused for whatever else never met the attack.
     const std::string line = last_line(ended.output);

@@ -103,11 +103,6 @@ TEST(Verdict, ARefusalCountsWhereTheAttackExpectsIt) {
   EXPECT_EQ(verdict(attack, Kind::kNative, 126, "cloche: a link\n"), Verdict::kHeld);
   EXPECT_EQ(verdict(attack, Kind::kAgainst, 126, "sh: not found\n"), Verdict::kNotTried);
   EXPECT_EQ(verdict(kAttack, Kind::kNative, 126, "cloche: refused\n"), Verdict::kNotTried);
-  attack.held = {0};
-  attack.bwrap_held = {126};
-  attack.refusal = "refused";
-  EXPECT_EQ(verdict(attack, Kind::kBwrap, 126, "cloche: refused\n"), Verdict::kHeld);
-  EXPECT_EQ(verdict(attack, Kind::kNative, 126, "cloche: refused\n"), Verdict::kNotTried);
 }
 
 TEST(Verdict, X3_ARefusalOfSomethingElseIsNoWall) {
@@ -142,6 +137,15 @@ TEST(Promises, FollowTierUserAndCgroups) {
   EXPECT_EQ(not_promised(attack, Kind::kProcess, {}, root), "");
   EXPECT_EQ(not_promised(attack, Kind::kProcess, {}, user), "u");
   EXPECT_EQ(not_promised(attack, Kind::kAgainst, {}, bare), "") << "another sandbox promised us nothing";
+}
+
+TEST(Promises, X3_WhatBwrapUnderRootRefusesIsNotPromisedToRootAlone) {
+  const Attack attack{.tries = "", .no_bwrap_root = "r"};
+  const Caller root{User::kRoot, Cgroups::kUsable};
+  EXPECT_EQ(not_promised(attack, Kind::kBwrap, {}, root), "r");
+  EXPECT_EQ(not_promised(attack, Kind::kBwrap, {}, {User::kOrdinary, Cgroups::kUsable}), "");
+  EXPECT_EQ(not_promised(attack, Kind::kNative, {}, root), "");
+  EXPECT_EQ(not_promised(attack, Kind::kAgainst, {}, root), "");
 }
 
 TEST(Promises, APolicyIsJudgedByWhatItRunsOn) {

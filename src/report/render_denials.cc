@@ -106,6 +106,17 @@ bool is_of_name_service(const Denial& denial) { return denial.what == "socket" &
 // Who moves a file copies it where it cannot be renamed, and succeeds.
 bool is_of_two_mounts(const Denial& denial) { return denial.never.starts_with(kApart); }
 
+// Git looks again at what it knows of files and writes that down if it may; where it needs the lock it fails.
+bool is_of_own_index(const Denial& denial) {
+  return denial.what == "write" && denial.program == "git" && denial.detail.ends_with("/index.lock") &&
+         denial.detail.find("/.git/") != std::string::npos;
+}
+
+// What who succeeded did without.
+bool is_no_loss(const Denial& denial) {
+  return is_of_name_service(denial) || is_of_two_mounts(denial) || is_of_own_index(denial);
+}
+
 bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
 
 // What a guest may have failed of that is not in the list.
@@ -184,7 +195,7 @@ std::string denial_summary(const Report& report) {
   for (const Denial& denial : report.denials) {
     if (denial.what == "more") unlisted += denial.count;
     const bool said = (offline || !failed) && denial.what == "read" && is_of_resolver(denial.detail);
-    const bool is_news = !is_usual(denial) && (failed || (!is_of_name_service(denial) && !is_of_two_mounts(denial)));
+    const bool is_news = !is_usual(denial) && (failed || !is_no_loss(denial));
     if (denial.what == "more" || said) continue;
     if (denial.count == 0 && news.empty()) return perhaps(denial);
     if (denial.count != 0) (is_news ? news : usual).push_back(&denial);

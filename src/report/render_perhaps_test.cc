@@ -32,6 +32,24 @@ TEST(Denials, X4_WhatAGuestDidWithoutIsNoNews) {
   EXPECT_EQ(denial_summary(report), "syscall mount; and 1 more");
 }
 
+// As git status does where it may not write: it refreshes its index if it can.
+TEST(Denials, X4_ALockThatGitDidWithoutIsNoNews) {
+  Report report;
+  report.outcome.kind = OutcomeKind::kExited;
+  report.denials = {{"write", "/srv/p/.git/index.lock", 1, "git", "workspace.path = [\"/srv/p/.git\"]"}};
+  EXPECT_EQ(denial_summary(report), "");
+  EXPECT_THAT(render_denials(report, {}), HasSubstr("/srv/p/.git/index.lock")) << "it is in the list";
+  report.outcome.code = 128;
+  EXPECT_THAT(denial_summary(report), HasSubstr("write /srv/p/.git/index.lock"));
+  report.outcome.code = 0;
+  report.denials[0].detail = "/srv/p/.git/HEAD.lock";
+  EXPECT_NE(denial_summary(report), "") << "no other of its locks";
+  report.denials[0].detail = "/srv/p/index.lock";
+  EXPECT_NE(denial_summary(report), "");
+  report.denials[0] = {"write", "/srv/p/.git/index.lock", 1, "git, sh"};
+  EXPECT_NE(denial_summary(report), "");
+}
+
 TEST(Denials, X4_ALongNameIsShortInTheLineAndWholeInTheList) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};

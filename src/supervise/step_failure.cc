@@ -35,6 +35,16 @@ void explain_bind(Error& e, const Step& failed, int error) {
 void explain_copy(Error& e, const Step& failed, int error) {
   e.code = ErrorCode::kRefused;
   const std::string source = failed.kind == StepKind::kPut ? failed.b : "/" + failed.a;
+  if (error == EDEADLK) {
+    e.message = fmt::format("the copy would lie in {} itself: the state directory is mounted in it", source);
+    e.hint = "unmount it there, keep the copy in memory (workspace.scratch), or set CLOCHE_STATE_DIR";
+    return;
+  }
+  if (error == ENAMETOOLONG) {
+    e.message = fmt::format("{} has directories nested deeper than a copy takes", source);
+    e.hint = "name a part of it; an overlay (workspace.mode) takes any depth";
+    return;
+  }
   e.hint = error == ENOSPC   ? "raise limits.disk and limits.inodes: what is copied in needs room, too"
            : error == EEXIST ? "something has that name already: put it elsewhere"
            : error == ELOOP  ? "a symbolic link is in the way: name the real path"

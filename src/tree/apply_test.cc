@@ -367,5 +367,20 @@ TEST(Apply, X6_ADirectoryThatMayNotBeWrittenToIsNamedBeforeAnythingIsDone) {
   ASSERT_EQ(::chmod(tree.path("d").c_str(), 0755), 0);
 }
 
+TEST(Apply, X6_SoIsTheTreesOwn) {
+  if (::geteuid() == 0) return;  // as above
+  const TempTree tree;
+  tree.folder("d");
+  ASSERT_EQ(::chmod(tree.path().c_str(), 0555), 0);
+  const auto result = try_apply(tree.fd(), proposal(add("d/new", "new")));
+  ASSERT_EQ(::chmod(tree.path().c_str(), 0755), 0);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kRefused) << result.error().text();
+  EXPECT_NE(result.error().text().find("the directory itself is one that this user may not write to"),
+            std::string::npos)
+      << result.error().text();
+  EXPECT_NE(result.error().text().find("chmod u+wx ."), std::string::npos) << result.error().text();
+}
+
 }  // namespace
 }  // namespace cloche::tree

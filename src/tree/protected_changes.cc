@@ -13,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "base/fd.h"
 #include "tree/file_names.h"
 #include "tree/path_walk.h"
 #include "tree/place.h"
@@ -220,6 +221,26 @@ std::vector<std::optional<std::string>> Protection::why(std::span<const NamedCha
   }
   return reasons;
 }
+
+std::optional<std::string> why_git_obeys(const std::string& path, FileKind kind,
+                                         const std::function<bool(const std::string& path)>& may_look) {
+  const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!path.starts_with('/') || !root.valid() || !may_look(path)) return std::nullopt;
+  const NamedChange change{.path = std::string_view(path).substr(1), .kind = kind};
+  Repositories repositories(root.get());
+  repositories.add(change);
+  if (auto reason = repositories.why(change)) return reason;
+  Leads leads(root.get(), "/", Leads::Rules::kOfGit, may_look);
+  leads.look_along(change.path);
+  return leads.why(change.path, kind);
+}
+
+void RepositoryParts::add(std::string_view name, FileKind kind) {
+  const GitName* known = git_name(plain_name(name));
+  if (known != nullptr && (known->part != kHead || kind != FileKind::kDirectory)) parts_ |= known->part;
+}
+
+bool RepositoryParts::are_all() const { return is_repository(parts_); }
 
 std::vector<std::optional<std::string>> why_protected(int root, std::span<const NamedChange> changes) {
   if (changes.empty()) return {};

@@ -6,6 +6,8 @@
 // harmless or not by what lies beside it, now on the host or by the proposal.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,5 +50,20 @@ class Protection {
 };
 
 std::vector<std::optional<std::string>> why_protected(int root, std::span<const NamedChange> changes);
+
+// Why git obeys an absolute path of the host that leads through no link, by what lies beside it (a repository has any
+// name) or because its settings and links lead there. Of what may not be looked at nothing is known.
+std::optional<std::string> why_git_obeys(const std::string& path, FileKind kind,
+                                         const std::function<bool(const std::string& path)>& may_look);
+
+// Whether the names in a directory make it a repository, for who lists it anyway.
+class RepositoryParts {
+ public:
+  void add(std::string_view name, FileKind kind);
+  bool are_all() const;
+
+ private:
+  std::uint8_t parts_ = 0;
+};
 
 }  // namespace cloche::tree

@@ -59,19 +59,6 @@ std::optional<std::string_view> path_in(std::string_view folder, std::string_vie
   return path.substr(1);
 }
 
-std::optional<FileKind> kind_at(const std::string& path) {
-  struct stat st {};
-  if (::lstat(path.c_str(), &st) != 0) return std::nullopt;
-  return kind_of(st);
-}
-
-std::optional<std::string> link_at(const std::string& path) {
-  std::array<char, PATH_MAX> target{};
-  const ssize_t n = ::readlink(path.c_str(), target.data(), target.size());
-  if (n <= 0) return std::nullopt;
-  return std::string(target.data(), static_cast<std::size_t>(n));
-}
-
 // A regular file; nothing where it is none. Not known where it is one that cannot be read, or not as a whole.
 struct Text {
   std::optional<std::string> bytes = std::nullopt;
@@ -158,13 +145,31 @@ std::optional<std::set<std::string>> few_names(const std::string& folder) {
 
 }  // namespace
 
-Leads::Leads(int root, std::string place)
-    : root_(root), place_(std::move(place)), entries_left_(kMostEntries), files_left_(kMostFiles) {
+Leads::Leads(int root, std::string place, Rules rules, MayLook may_look)
+    : root_(root),
+      place_(std::move(place)),
+      rules_(rules),
+      may_look_(std::move(may_look)),
+      entries_left_(kMostEntries),
+      files_left_(kMostFiles) {
   read_users_settings();
   for (std::string folder = place_;; folder = parent_of(folder)) {
     look_in(folder);
     if (folder == "/") break;
   }
+}
+
+std::optional<FileKind> Leads::kind_at(const std::string& path) const {
+  struct stat st {};
+  if (!is_open(path) || ::lstat(path.c_str(), &st) != 0) return std::nullopt;
+  return kind_of(st);
+}
+
+std::optional<std::string> Leads::link_at(const std::string& path) const {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t n = is_open(path) ? ::readlink(path.c_str(), target.data(), target.size()) : -1;
+  if (n <= 0) return std::nullopt;
+  return std::string(target.data(), static_cast<std::size_t>(n));
 }
 
 void Leads::look_along(std::string_view path) {
@@ -207,13 +212,14 @@ std::optional<std::string> Leads::why_target(std::string_view path, FileKind kin
 }
 
 void Leads::look_in(const std::string& folder) {
-  const std::optional<std::set<std::string>> names = few_names(folder);
+  const bool all = rules_ == Rules::kAll;
+  const std::optional<std::set<std::string>> names = all ? few_names(folder) : std::nullopt;
   const auto has = [&](std::string_view name) {
     if (names && !names->contains(plain_name(name))) return false;
     return kind_at(join(folder, name)).has_value();
   };
   for (const std::string_view name : first_names()) {
-    if (!has(name)) continue;
+    if (!all || !has(name)) continue;
     for (const ProtectedRule& rule : protected_rules()) {
       if (rule.names[0] == name) follow(folder, Names(rule.names).first(rule.length()), rule.reach, rule.reason);
     }
@@ -407,7 +413,7 @@ void Leads::add(const std::string& path, Target target) {
 
 // Of a file that git obeys. What is not there costs nothing: a guest makes as many empty repositories as it likes.
 std::string Leads::text_of(const std::string& path) {
-  Text text = text_at(path);
+  Text text = is_open(path) ? text_at(path) : Text{};
   // Of the user's settings git leaves out what it may not open: somebody else's home, perhaps.
   const bool left_out = users_ && !text.bytes;
   if (!text.known && !left_out) protect_everything(kUnread);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,8 +28,13 @@ namespace cloche::tree {
 
 class Leads {
  public:
-  // `place` is the absolute path of the tree, through no link. Looks at it and at what is above.
-  Leads(int root, std::string place);
+  // Whether a path may be looked at. None: every one may.
+  using MayLook = std::function<bool(const std::string& path)>;
+  enum class Rules { kAll, kOfGit };
+
+  // `place` is the absolute path of the tree, through no link. Looks at it and at what is above. What git obeys is quick
+  // to find; links at names of other rules take all that lies in protected directories.
+  Leads(int root, std::string place, Rules rules = Rules::kAll, MayLook may_look = {});
 
   // Looks at the directories of the host on the way to this path of the tree.
   void look_along(std::string_view path);
@@ -58,12 +64,17 @@ class Leads {
   std::string resolve(const std::string& folder, std::string_view path);
   void add(const std::string& path, Target target);
   std::string text_of(const std::string& path);
+  std::optional<FileKind> kind_at(const std::string& path) const;
+  std::optional<std::string> link_at(const std::string& path) const;
+  bool is_open(const std::string& path) const { return !may_look_ || may_look_(path); }
   Budget take_file();
   Budget take_entry();
   void protect_everything(std::string_view reason);
 
   int root_;
   std::string place_;
+  Rules rules_;
+  MayLook may_look_;
   std::optional<std::string> everything_;                               // why all of the tree is protected
   std::map<std::string, Target> targets_;                               // by plain path in the tree
   std::set<std::string> above_targets_;                                 // the directories above them

@@ -97,6 +97,10 @@ Result<std::optional<Staging>> Staging::open(int root, Missing missing, const Ke
     if (missing == Missing::kMake) {
       if (progress) progress("make " + staging_name());
       if (::mkdirat(root, staging_name().c_str(), 0700) != 0 && errno != EEXIST) {
+        if (errno == EACCES) {
+          return fail(ErrorCode::kRefused, "apply", "the directory itself is one that this user may not write to",
+                      "chmod u+wx . there, and apply again");
+        }
         return broken(errno, "the staging directory could not be made");
       }
     }

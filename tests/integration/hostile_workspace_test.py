@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from cell import CLOCHE, TIMEOUT
+from cell import CLOCHE, LIMITS, TIMEOUT
 from workspace_case import MODES, WorkspaceCase, snapshot
 
 STRANGE = r"""
@@ -289,6 +289,24 @@ class HostileHost(WorkspaceCase):
                 self.assertEqual(snapshot(outside), before)
                 self.assertNotIn(b"outside", done.stdout)
         end()
+
+    def test_X6_changes_that_do_not_fit_where_runs_are_kept_leave_room_for_the_report(self):
+        if os.geteuid() != 0:
+            return  # a small file system takes root, here as there
+        os.mkdir(self.state, 0o700)
+        script = 'mount -t tmpfs -o size=400k,mode=700 none "$1" && shift && "$@"; echo $?; "$1" report show last'
+        before = snapshot(self.tree)
+        for words in (["--workspace", self.tree], ["--artifact", "/work/*"]):
+            with self.subTest(words=words):
+                write = f"cd {self.tree if words[0] == '--workspace' else '/work'} && head -c 1000000 /dev/urandom > big"
+                done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", self.state, CLOCHE,
+                                       "run", *LIMITS, *words, "--", "sh", "-c", write], capture_output=True,
+                                      timeout=TIMEOUT, check=False)
+                self.assertIn(b"No space left on device", done.stderr)
+                self.assertNotIn(b"report.json", done.stderr)
+                self.assertEqual((done.returncode, done.stdout[:4]), (0, b"125\n"), done.stderr)
+                self.assertIn(b"the guest ended with code 0", done.stdout)
+                self.assertEqual(snapshot(self.tree), before)
 
     def test_K7_killed_while_the_changes_are_kept(self):
         before = snapshot(self.tree)

@@ -79,6 +79,14 @@ class LearnWayOut(LearnCase):
                     self.assertIn(script, self.told)
         self.assertNotIn("--read", self.told)
 
+    def test_X5_who_looks_for_a_host_is_told_of_the_host_and_not_of_how_names_are_found(self):
+        ask = "import socket; socket.create_connection(('nobody.example', 80))"
+        for words in (["-c", ask], [self.path("project/ask.py", ask)]):
+            self.wanted("--", "python3", *words)
+            wanted = re.findall("wanted, not granted: (.*)", self.told)
+            self.assertIn("look up nobody.example: --allow-net nobody.example:PORT lets it through", wanted)
+            self.assertEqual([one for one in wanted if "AF_UNIX" in one or ":53" in one], [])
+
     def test_X5_what_the_policy_does_not_miss_in_the_end_is_not_listed(self):
         done = self.learn(self.path("project/own.py", OWN))
         self.assertEqual(done.returncode, 0, done.stderr)

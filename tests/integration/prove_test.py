@@ -114,7 +114,7 @@ class Holds(ProveCase):
                 if column == "process":
                     reason = reason or said["no_process"] or (said["no_process_user"] if ordinary else "")
                 elif column == "bwrap":
-                    reason = reason or said["no_bwrap"]
+                    reason = reason or said["no_bwrap"] or ("" if ordinary else said["no_bwrap_root"])
                 wanted = "not-promised" if reason else "held"
                 self.assertEqual(result["result"], wanted, (one["name"], column, result))
         self.assertEqual(stages(self.state) - before, set())

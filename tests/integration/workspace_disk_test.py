@@ -102,6 +102,32 @@ class OnDisk(WorkspaceCase):
                 self.assertIn("disk", line["mechanism"])
                 wait_until(lambda: not self.places())
 
+    def test_X6_a_copy_that_would_lie_in_what_it_copies_is_refused(self):
+        if os.geteuid() != 0:
+            return  # a mount brings the state directory into the workspace, and takes root
+        os.mkdir(self.tree + "/inside")
+        os.makedirs(self.state + "/runs", 0o700)
+        script = 'mount --bind "$1" "$2/inside" && shift 2 && exec "$@"'
+        for scratch, code in (("disk", 126), ("memory", 0)):
+            with self.subTest(scratch=scratch):
+                done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", self.state, self.tree, CLOCHE,
+                                       "run", *LIMITS, "--workspace", self.tree, "--workspace-scratch", scratch, "--",
+                                       "sh", "-c", "find . | wc -l"], capture_output=True, timeout=TIMEOUT, check=False)
+                self.assertEqual(done.returncode, code, done.stderr)
+                if scratch == "disk":
+                    self.assertIn(b"the copy would lie in " + self.tree.encode() + b" itself", done.stderr)
+                else:
+                    self.assertLess(int(done.stdout), 40)  # once, and no copy of a copy
+        wait_until(lambda: not self.places())
+
+    def test_X6_a_tree_that_is_too_deep_for_a_copy_is_refused_and_said_to_be(self):
+        os.makedirs(self.tree + "/d" * 140)
+        for scratch in ("disk", "memory"):
+            done = self.work("copy", "--workspace-scratch", scratch, "--", "true")
+            self.assertEqual(done.returncode, 126, done.stderr)
+            self.assertIn(b"nested deeper than a copy takes", done.stderr)
+        self.assertEqual(self.work("overlay", "--", "true").returncode, 0)
+
     def test_X6_what_was_done_can_be_applied(self):
         for mode in MODES:
             with self.subTest(mode=mode):

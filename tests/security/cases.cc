@@ -232,13 +232,14 @@ void complete(Case& c) {
   c.options = found->options;
   c.bait = found->bait;
   c.expected = found->held;
-  c.bwrap_expected = found->bwrap_held;
   c.no_bwrap = found->no_bwrap;
+  c.no_bwrap_root = found->no_bwrap_root;
   c.no_process = c.user_only ? found->no_process_user : found->no_process;
   c.no_process_user = found->no_process_user;
   c.same_for_all = std::ranges::all_of(attacks(), [&](const prove::Attack& one) {
     return !is_meant(one) || (one.options == c.options && one.bait == c.bait && one.held == c.expected &&
-                              one.no_bwrap == c.no_bwrap && one.no_process == found->no_process &&
+                              one.no_bwrap == c.no_bwrap && one.no_bwrap_root == c.no_bwrap_root &&
+                              one.no_process == found->no_process &&
                               one.no_process_user == c.no_process_user && one.process_args == found->process_args);
   });
 }
@@ -293,7 +294,7 @@ std::vector<std::pair<Lane, Cellar>> places_of(const Case& c) {
     if (c.workspace_only) continue;
     if (c.has_way_out) out.emplace_back(lane, Cellar::kWayOut);
     out.emplace_back(lane, Cellar::kNative);
-    if (c.no_bwrap.empty()) out.emplace_back(lane, Cellar::kBwrap);
+    if (c.no_bwrap.empty() && (lane == Lane::kUser || c.no_bwrap_root.empty())) out.emplace_back(lane, Cellar::kBwrap);
     if (c.no_process.empty() && (lane == Lane::kRoot || c.no_process_user.empty()))
       out.emplace_back(lane, Cellar::kProcess);
   }

@@ -35,8 +35,8 @@ struct Case {
   std::vector<std::string> options{};       // of `cloche run`; @READ@, @WRITE@ and @DIR@ are the bait's directories
   std::vector<std::string> bait{};          // of the bait program
   std::vector<int> expected = {0};          // exit codes that mean "held"
-  std::vector<int> bwrap_expected{};        // further ones there
   std::string no_bwrap{};                   // why this backend does not give the property; empty: it does
+  std::string no_bwrap_root{};              // why it does not under root
   std::string no_process{};                 // why tier 0 does not promise it; empty: it does
   std::string no_process_user{};            // why tier 0 does not promise it to an ordinary user
   bool same_for_all = true;                 // the victim's attacks differ in their arguments alone
