@@ -60,7 +60,7 @@ class SpelledSearch {
   const std::vector<std::uint32_t>& found() const { return found_; }
 
  private:
-  static constexpr std::size_t kKept = 16;  // more than a spelling takes
+  static constexpr std::size_t kKept = 32;  // more than a spelling or the end of a line takes
   using Readings = std::vector<Window>;     // of which none is the end of another; empty: nothing is known
 
   Readings& before(std::size_t bytes) { return kept_[(at_ - bytes) % kKept]; }

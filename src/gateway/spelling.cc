@@ -191,7 +191,7 @@ Digits digits_of(std::string_view unit) {
 }  // namespace
 
 void Spellings::add(std::size_t length, std::string_view meant) {
-  if (count_ == list_.size() || length > kLongestSpelling || meant.size() > 4) return;
+  if (count_ == list_.size() || length > kLongestLineEnd || meant.size() > 4) return;
   Spelling& one = list_[count_++];
   one.length = static_cast<std::uint8_t>(length);
   one.size = static_cast<std::uint8_t>(meant.size());

@@ -12,6 +12,7 @@
 namespace cloche::gateway {
 
 inline constexpr std::size_t kLongestSpelling = 12;  // two halves of a pair in JSON, or zeros in front of a number
+inline constexpr std::size_t kLongestLineEnd = 24;   // with an empty line, as JSON may write it
 
 // A spelling other than the byte itself.
 struct Spelling {
