@@ -16,9 +16,8 @@ std::vector<std::string_view> texts_of(const std::vector<SecretForm>& forms) {
   return out;
 }
 
-// Whether a line of base64 that waits for the next ends here.
-bool is_end_of_digits(std::string_view text) {
-  if (ends_in_digits(text, kEndDigits)) return true;
+// Whether the last line is nothing but base64, and long enough to wait for the next.
+bool is_line_of_digits(std::string_view text) {
   const std::size_t begin = text.rfind('\n') + 1;  // 0 if there is none
   return text.size() - begin >= kLineDigits && ends_in_digits(text, text.size() - begin);
 }
@@ -38,6 +37,16 @@ SpelledTexts::~SpelledTexts() {
   if (!ends_.empty()) explicit_bzero(ends_.data(), ends_.size() * sizeof(Window));
 }
 
+// `behind`: how many bytes have come after the end of the line.
+bool SpelledTexts::goes_on(std::string_view text, std::size_t behind, Lines lines) {
+  const std::string_view line = without_line_end(text);
+  const std::string_view before = without_line_end(line);  // an empty one
+  if (lines == Lines::kGo) return ends_in_digits(line, 1) || ends_in_digits(before, 1);
+  if (ends_in_digits(line, kEndDigits) || is_line_of_digits(line) || is_line_of_digits(before)) return true;
+  // So ends an event: what has other words in front waits only if base64 has gone on already.
+  return behind >= kLineDigits && ends_in_digits(before, kEndDigits);
+}
+
 std::size_t SpelledTexts::reach(std::string_view text, std::size_t most, Lines lines) const {
   if (is_empty()) return 0;
   most = std::min(most, longest());
@@ -50,16 +59,7 @@ std::size_t SpelledTexts::reach(std::string_view text, std::size_t most, Lines l
     const char c = rest.back();
     // No text has a control character in it, so none begins before the last one: lines and events need not wait, but
     // for those of base64, which may go on.
-    if (static_cast<unsigned char>(c) < 0x20) {
-      const auto goes_on = [&](std::string_view line) {
-        return lines == Lines::kGo ? ends_in_digits(line, 1) : is_end_of_digits(line);
-      };
-      const std::string_view line = without_line_end(rest);
-      // Behind an empty line nothing waits until a next one of base64 goes on: so ends an event.
-      const bool is_over = bytes < kLineDigits && lines == Lines::kWait;
-      const std::string_view before = is_over ? line : without_line_end(line);
-      if (!goes_on(line) && !goes_on(before)) break;
-    }
+    if (static_cast<unsigned char>(c) < 0x20 && !goes_on(rest, bytes, lines)) break;
     ++bytes;
     if (c != '\n' && c != '\r') --need;
     if (begins_spelling(c)) need += kLongestSpelling;

@@ -43,6 +43,8 @@ class SpelledTexts {
  private:
   enum class Lines : std::uint8_t { kWait, kGo };
   std::size_t reach(std::string_view text, std::size_t most, Lines lines) const;
+  // Whether base64 may go on behind the end of a line that `text` ends in.
+  static bool goes_on(std::string_view text, std::size_t behind, Lines lines);
 
   std::vector<SecretForm> forms_;
   QuietText quiet_;
