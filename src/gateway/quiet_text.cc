@@ -75,12 +75,10 @@ void QuietText::note_kinds(const std::array<bool, 256>& used) {
 }
 
 void QuietText::note_ends(const std::vector<std::string_view>& texts) {
-  is_on_ = true;
   for (const std::string_view text : texts) {
     const std::size_t length = length_of(window_of(text));
     const Window mask = length == 0 ? 0 : ~Window{0} << 8 * (kWindow - length);
     if (length < kWindow && std::ranges::find(short_masks_, mask) == short_masks_.end()) short_masks_.push_back(mask);
-    is_on_ = is_on_ && length == kWindow && text.size() >= kTail;
   }
   // So many that a window of any other text is hardly ever taken for one of these.
   const std::size_t bits = std::bit_ceil(std::max(texts.size(), std::size_t{4}) * kWindow * 256);
@@ -88,11 +86,28 @@ void QuietText::note_ends(const std::vector<std::string_view>& texts) {
   ends_.resize(bits / kWordBits);
   for (const std::string_view text : texts) {
     add_bit(window_of(text));
-    for (std::size_t at = text.size() - kTail; is_on_ && at + kWindow <= text.size(); ++at) {
-      Window window = 0;
-      memcpy(&window, text.data() + at, sizeof window);
-      add_bit(window);
-    }
+    note_tail(text);
+  }
+}
+
+// What is passed stands for itself, so as much of the end of a text may lie in it, and what comes before that may not.
+std::size_t QuietText::plain_tail(std::string_view text) const {
+  const auto last = std::ranges::find_if(text.rbegin(), text.rend(), [&](char c) { return kind(c) != Byte::kItself; });
+  return static_cast<std::size_t>(last - text.rbegin());
+}
+
+// Of a text that ends behind the first window of a grid, one lies in its tail: the first, where the tail begins before
+// that; else any, if there is room for one wherever the grid lies. So a short text needs a closer grid, but for one
+// that has something else before its tail.
+void QuietText::note_tail(std::string_view text) {
+  const std::size_t tail = plain_tail(text);
+  if (tail == text.size() && tail < kTail) {
+    step_ = std::min(step_, tail < kWindow ? 0 : tail + 1 - kWindow);
+  }
+  for (std::size_t at = text.size() - std::min(tail, kTail); at + kWindow <= text.size(); ++at) {
+    Window window = 0;
+    memcpy(&window, text.data() + at, sizeof window);
+    add_bit(window);
   }
 }
 
@@ -149,7 +164,7 @@ bool QuietText::has_stop(const char* block) const {
 
 // Windows of a grid: of a text that ends behind the first of them, one is among its last bytes.
 std::size_t QuietText::pass(std::string_view text, std::size_t from) const {
-  if (!is_on_) return from;
+  if (step_ < kWindow) return pass_closely(text, from);
   std::size_t end = from;
   while (text.size() - end >= kBlock && !has_stop<kBlock>(text.data() + end)) {
     // Both are asked: which of them it was would take another time.
@@ -159,6 +174,23 @@ std::size_t QuietText::pass(std::string_view text, std::size_t from) const {
   }
   while (text.size() - end >= kWindow && !has_stop<kWindow>(text.data() + end) && !has_window(text.data() + end)) {
     end += kWindow;
+  }
+  return end;
+}
+
+// All of them are asked here as well.
+bool QuietText::has_close_window(const char* block) const {
+  int found = 0;
+  for (std::size_t at = 0; at < kBlock; at += step_) found |= int{has_window(block + at)};
+  return found != 0;
+}
+
+std::size_t QuietText::pass_closely(std::string_view text, std::size_t from) const {
+  if (step_ == 0) return from;
+  std::size_t end = from;
+  while (text.size() - end >= kBlock + kWindow && !has_stop<kBlock>(text.data() + end) &&
+         !has_close_window(text.data() + end)) {
+    end += kBlock;
   }
   return end;
 }

@@ -69,20 +69,24 @@ class QuietText {
   template <std::size_t kSize>
   bool has_stop(const char* block) const;
   bool has_window(const char* bytes) const;
+  bool has_close_window(const char* block) const;
+  std::size_t pass_closely(std::string_view text, std::size_t from) const;
   bool may_end_short(Window window) const;
   std::size_t bit_of(Window window) const;
   bool has_bit(Window window) const;
   void add_bit(Window window);
   void note_kinds(const std::array<bool, 256>& used);
   void note_ends(const std::vector<std::string_view>& texts);
+  std::size_t plain_tail(std::string_view text) const;
+  void note_tail(std::string_view text);
 
   std::array<Byte, 256> kinds_{};
   std::array<unsigned char, 256> sorts_{};  // what a byte is in a window; 0: in no text
   std::array<bool, 256> repeats_{};         // of a sort: whether many are like one
   // All bytes below 0x80 that are not kItself, each as often as a block is long.
   std::array<std::array<unsigned char, kBlock>, kStops> stops_{};
-  unsigned char high_ = 0x80;  // in all others that are not; 0: none are
-  bool is_on_ = false;
+  unsigned char high_ = 0x80;        // in all others that are not; 0: none are
+  std::size_t step_ = kWindow;       // from one window of a grid to the next; 0: nothing can be passed
   std::vector<Window> short_masks_;  // what there is of the texts that have less than a window; each once
   Key key_;
   unsigned shift_ = 0;

@@ -26,6 +26,11 @@ const std::vector<std::vector<std::string>> kValues = {
     {"too-short"},
     {"sk-Real_Value_0123456789", "\xc2\xc3\x82\x83\xc2\xc3\x82\x83", "\xc3\x83\xc2\x82z\xc3\xa9\xc3\x82z\xc2\x83"},
     {"sk-Real_Value_0123456789", "''", "e9\xe9\xc3\xc2\xe9\xc3"},
+    {"eightchr"},
+    {"ten-0letters"},
+    {"thirteen-1234", "fourteen-12345"},
+    {"a\"bcdefghij", "sk-Real_Value_0123456789"},
+    {"%abcdefghijklmn", "a+b cdefghijklm"},
 };
 
 TEST(QuietText, X9_PassingOverTextFindsWhatASlowSearchFindsHoweverItIsCut) {
@@ -98,10 +103,12 @@ TEST(QuietText, X9_AValueOfFewCharactersDoesNotBetrayTheEndsOfOthers) {
   const std::vector<std::string> kShort = {
       "", "\"\"\"\"\"\"\"\"", "a", "\xc2\xc3\x82\x83\xc2\xc3\x82\x83", "bc\\\\\\\\\\",
   };
+  const std::size_t alone = looks(QuietText({value}, kKey), value, value);
+  EXPECT_GE(alone, 100u);
   for (const std::string& other : kShort) {
     const QuietText quiet({value, other}, kKey);
     if (quiet.window_of(other) == 0) continue;  // it is looked for everywhere, whatever is guessed
-    EXPECT_EQ(looks(quiet, value, value), 100u) << other;
+    EXPECT_EQ(looks(quiet, value, value), alone) << other;
     for (std::size_t known = 0; known < QuietText::kWindow; ++known) {
       EXPECT_EQ(looks(quiet, value, "~~~~~~~~" + value.substr(value.size() - known)), 0u) << other << known;
     }
@@ -115,6 +122,23 @@ TEST(QuietText, X9_LettersBeyondAsciiAreToldByEightBytesAsWell) {
   for (std::size_t known = 0; known < QuietText::kWindow; ++known) {
     EXPECT_EQ(looks(quiet, value, "~~~~~~~~" + value.substr(value.size() - known)), 0u) << known;
   }
+}
+
+// Those that cannot end in plain text, or are long enough for windows that lie closer together.
+TEST(QuietText, PlainTextIsPassedThoughAValueIsShort) {
+  const std::string value = "sk-Real_Value_0123456789";
+  const std::string plain(1000, 'x');
+  for (const std::string other : {"eightchr", "ten-0letters", "fourteen-12345", "''", "\"\"ab\"\"cd", "a%b",
+                                  "\xc2\xc3\x82\x83\xc2\xc3\x82\x83"}) {
+    const QuietText quiet({value, other}, kKey);
+    EXPECT_GT(quiet.pass(plain, 0), 960u) << other;
+    for (std::size_t before = 0; before < 100; ++before) {
+      EXPECT_LT(quiet.pass(std::string(before, 'x') + value + plain, 0), before + value.size()) << other;
+      if (other.size() < QuietText::kWindow || before < QuietText::kWindow) continue;
+      EXPECT_LT(quiet.pass(std::string(before, 'x') + other + plain, 0), before + other.size()) << other;
+    }
+  }
+  for (const std::string none : {"", "a", "seven77"}) EXPECT_EQ(QuietText({value, none}, kKey).pass(plain, 0), 0u);
 }
 
 TEST(QuietText, PlainTextIsPassed) {

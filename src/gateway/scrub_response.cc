@@ -11,10 +11,13 @@ namespace {
 
 using proto::same_name;
 
-std::string scrubbed(const SecretVault& vault, std::string_view text) {
+Status scrub(const SecretVault& vault, std::string& text) {
   ScrubStream stream(vault);
   std::string out = stream.feed(text);
-  return out + stream.finish();
+  out += stream.finish();
+  if (stream.stopped()) return fail(ErrorCode::kRefused, "answer", std::string(ScrubStream::kStopped));
+  text = std::move(out);
+  return {};
 }
 
 // Character sets in which letters, digits and signs of ASCII are the bytes that they always are. In UTF-16 or EBCDIC no
@@ -53,12 +56,19 @@ ScrubStream::~ScrubStream() {
 // The search goes over the bytes as they came; replacing is done behind its back. So a value that begins inside of
 // another, or goes on after it, is found all the same: each byte that belongs to any of them is overwritten.
 std::string ScrubStream::feed(std::string_view bytes) {
+  if (is_stopped_) return {};
   std::size_t at = raw_.size();
   raw_ += bytes;
   out_ += bytes;
   while (at < raw_.size()) {
     at = search_.step(raw_, at);
-    for (const std::uint32_t found : search_.found()) overwrite(texts_->form(found), raw_, at, out_);
+    for (const std::uint32_t found : search_.found()) {
+      overwrite(texts_->form(found), raw_, at, search_.effort(), out_);
+    }
+    if (search_.effort().is_over()) {
+      stop();
+      return {};
+    }
   }
   return release(texts_->to_hold(raw_, out_.size()));
 }
@@ -78,16 +88,22 @@ std::string ScrubStream::release(std::size_t kept) {
   return out;
 }
 
-std::string ScrubStream::let_go() { return release(0); }
+std::string ScrubStream::let_go() { return is_stopped_ ? std::string() : release(0); }
 
-void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head) {
-  if (vault.empty()) return;
-  head.reason = scrubbed(vault, head.reason);
+void ScrubStream::stop() {
+  is_stopped_ = true;
+  wipe(raw_);
+  wipe(out_);
+}
+
+Status scrub_head(const SecretVault& vault, proto::HttpResponseHead& head) {
+  if (vault.empty()) return {};
+  CLOCHE_TRY(scrub(vault, head.reason));
   for (proto::HttpHeader& header : head.headers.list) {
-    header.name = scrubbed(vault, header.name);
-    header.value = scrubbed(vault, header.value);
+    CLOCHE_TRY(scrub(vault, header.name));
+    CLOCHE_TRY(scrub(vault, header.value));
   }
-  head.upgrade = scrubbed(vault, head.upgrade);
+  return scrub(vault, head.upgrade);
 }
 
 void ask_for_plain_bytes(proto::HttpRequestHead& head) {

@@ -23,8 +23,8 @@ class ScrubStream {
   ScrubStream& operator=(ScrubStream&&) = delete;
   ~ScrubStream();
 
-  // What can be passed on. The last bytes are held back, however much they are like a value: if that depended on the
-  // values, a guest that makes a server say something could ask for them byte by byte.
+  // What can be passed on; nothing once stopped. The last bytes are held back, however much they are like a value: if
+  // that depended on the values, a guest that makes a server say something could ask for them byte by byte.
   std::string feed(std::string_view bytes);
   bool holds() const { return !out_.empty(); }
   // What is held, though more may come. The search goes on: of a value that is cut just there only the first piece gets
@@ -33,16 +33,24 @@ class ScrubStream {
   std::string let_go();
   std::string finish() { return let_go(); }  // the rest, at the end
 
+  // It can be read in too many ways for all of them to be searched (effort.h).
+  bool stopped() const { return is_stopped_; }
+  static constexpr std::string_view kStopped =
+      "the answer can be read in more ways than are searched for secrets, and is not passed on";
+
  private:
   std::string release(std::size_t kept);
+  void stop();
 
   const SpelledTexts* texts_;
   SpelledSearch search_;
   std::string raw_;  // as it came: what is held, and before it as much as is needed to read on
   std::string out_;  // the same with everything overwritten, to be passed on
+  bool is_stopped_ = false;
 };
 
-void scrub_head(const SecretVault& vault, proto::HttpResponseHead& head);
+// If it fails the answer must not reach the guest.
+Status scrub_head(const SecretVault& vault, proto::HttpResponseHead& head);
 
 // Asks the server for bytes in which a value can be found: no compression, neither of bodies nor of web sockets.
 void ask_for_plain_bytes(proto::HttpRequestHead& head);

@@ -120,7 +120,7 @@ TEST(ScrubHead, X9_HeadersAreTurnedBackToo) {
   head.reason = "Hello " + kV;
   head.headers.list = {
       {"Location", "https://x/?key=" + proto::percent_encoded(kV)}, {"X-Echo", "Bearer " + kV}, {"Set-Cookie", "a=b"}};
-  scrub_head(vault, head);
+  ASSERT_TRUE(scrub_head(vault, head));
   EXPECT_EQ(head.reason, "Hello " + kH);
   EXPECT_EQ(head.headers.find("Location")->value, "https://x/?key=" + proto::percent_encoded(kH));
   EXPECT_EQ(head.headers.find("X-Echo")->value, "Bearer " + kH);

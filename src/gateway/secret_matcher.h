@@ -35,7 +35,8 @@ class SecretMatcher {
   std::size_t longest() const { return longest_; }
   // The longest needle that ends here.
   Found found(State state) const { return nodes_[state].found; }
-  // How many bytes at the front leave kStart where it is.
+  // From kStart: how many bytes at the front need no next(), since no needle begins with them. Many at a time, also
+  // where they are letters of needles.
   std::size_t skip(std::string_view bytes) const;
 
   Found first_in(std::string_view bytes) const;
@@ -50,13 +51,22 @@ class SecretMatcher {
     char byte = 0;
   };
 
+  // Windows of so many bytes, at every place of a grid: of a needle that begins anywhere, one lies in its first bytes.
+  static constexpr std::size_t kWindow = 4;
+  static constexpr std::size_t kGrid = 4;
+
   void add(const Needle& needle);
+  void note_windows(const std::vector<Needle>& needles);
+  std::uint32_t bit_of(const char* window) const;
+  bool has_window(const char* window) const;
   State child_of(State state, char byte) const;
   void link();
 
   std::size_t longest_ = 0;
   std::vector<Node> nodes_;
-  std::array<State, 256> first_{};  // children of the start
+  std::array<State, 256> first_{};      // children of the start
+  std::vector<std::uint64_t> windows_;  // of all needles, by one bit of each; empty: a needle is too short for a grid
+  unsigned shift_ = 0;
 };
 
 }  // namespace cloche::gateway

@@ -16,9 +16,8 @@ std::vector<std::string_view> texts_of(const std::vector<SecretForm>& forms) {
   return out;
 }
 
-// Whether a line of base64 that waits for the next ends here.
-bool is_end_of_digits(std::string_view text) {
-  if (ends_in_digits(text, kEndDigits)) return true;
+// Whether the last line is nothing but base64, and long enough to wait for the next.
+bool is_line_of_digits(std::string_view text) {
   const std::size_t begin = text.rfind('\n') + 1;  // 0 if there is none
   return text.size() - begin >= kLineDigits && ends_in_digits(text, text.size() - begin);
 }
@@ -38,6 +37,16 @@ SpelledTexts::~SpelledTexts() {
   if (!ends_.empty()) explicit_bzero(ends_.data(), ends_.size() * sizeof(Window));
 }
 
+// `behind`: how many bytes have come after the end of the line.
+bool SpelledTexts::goes_on(std::string_view text, std::size_t behind, Lines lines) {
+  const std::string_view line = without_line_end(text);
+  const std::string_view before = without_line_end(line);  // an empty one
+  if (lines == Lines::kGo) return ends_in_digits(line, 1) || ends_in_digits(before, 1);
+  if (ends_in_digits(line, kEndDigits) || is_line_of_digits(line) || is_line_of_digits(before)) return true;
+  // So ends an event: what has other words in front waits only if base64 has gone on already.
+  return behind >= kLineDigits && ends_in_digits(before, kEndDigits);
+}
+
 std::size_t SpelledTexts::reach(std::string_view text, std::size_t most, Lines lines) const {
   if (is_empty()) return 0;
   most = std::min(most, longest());
@@ -50,16 +59,7 @@ std::size_t SpelledTexts::reach(std::string_view text, std::size_t most, Lines l
     const char c = rest.back();
     // No text has a control character in it, so none begins before the last one: lines and events need not wait, but
     // for those of base64, which may go on.
-    if (static_cast<unsigned char>(c) < 0x20) {
-      const auto goes_on = [&](std::string_view line) {
-        return lines == Lines::kGo ? ends_in_digits(line, 1) : is_end_of_digits(line);
-      };
-      const std::string_view line = without_line_end(rest);
-      // Behind an empty line nothing waits until a next one of base64 goes on: so ends an event.
-      const bool is_over = bytes < kLineDigits && lines == Lines::kWait;
-      const std::string_view before = is_over ? line : without_line_end(line);
-      if (!goes_on(line) && !goes_on(before)) break;
-    }
+    if (static_cast<unsigned char>(c) < 0x20 && !goes_on(rest, bytes, lines)) break;
     ++bytes;
     if (c != '\n' && c != '\r') --need;
     if (begins_spelling(c)) need += kLongestSpelling;
@@ -78,12 +78,12 @@ std::size_t SpelledTexts::to_keep(std::string_view text) const {
 }
 
 // All of them, whether one was found or not.
-void SpelledTexts::find(std::string_view text, Window window, std::vector<std::uint32_t>& found) const {
+void SpelledTexts::find(std::string_view text, Window window, Effort& effort, std::vector<std::uint32_t>& found) const {
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     if (!QuietText::is_end(window, ends_[i])) continue;
     const auto index = static_cast<std::uint32_t>(i);
     if (std::ranges::find(found, index) != found.end()) continue;
-    WayBack way(forms_[i].bytes.view(), text, 0);
+    WayBack way(forms_[i].bytes.view(), text, 0, effort);
     if (const auto first = way.find(text.size()); first && way.place(*first).text == 0) found.push_back(index);
   }
 }
@@ -123,7 +123,10 @@ std::size_t SpelledSearch::run(std::string_view text, std::size_t at) {
     plain_ = kind == QuietText::Byte::kItself ? plain_ + 1 : 0;
     former = std::exchange(here, next);
     ++end;
-    if (quiet.may_end(here)) texts_->find(text.substr(0, end), here, found_);
+    if (quiet.may_end(here)) {
+      earn(at_ + end - at);
+      texts_->find(text.substr(0, end), here, effort_, found_);
+    }
   }
   if (end == at) return at;
   at_ += end - at;
@@ -163,8 +166,13 @@ void SpelledSearch::keep(std::size_t bytes, Window window) {
 }
 
 void SpelledSearch::note(std::string_view text, Window window) {
-  if (texts_->quiet().may_end(window)) texts_->find(text, window, found_);
+  if (!texts_->quiet().may_end(window)) return;
+  earn(at_);
+  texts_->find(text, window, effort_, found_);
 }
+
+// Only where something is spent: most bytes are to cost nothing.
+void SpelledSearch::earn(std::size_t at) { effort_.earn(at - std::exchange(earned_, at)); }
 
 // Sorted, a window of which less is known comes right before those that end with it: what takes any number of readings
 // is not to take the square of it.
@@ -199,7 +207,13 @@ std::size_t SpelledSearch::step(std::string_view text, std::size_t at) {
   ++at;
   follow(before(1), text.substr(at - 1, 1));
   if (is_spelled) {
-    for (const Spelling& one : spellings_at_end(text.substr(0, at))) follow(before(one.length), one.meant());
+    const Spellings ways = spellings_at_end(text.substr(0, at));
+    if (ways.is_over()) effort_.give_up();
+    for (const Spelling& one : ways) follow(before(one.length), one.meant());
+  }
+  if (here_.size() > kFew) {
+    earn(at_);
+    effort_.spend(here_.size());
   }
   settle();
   if (here_.empty()) note(text.substr(0, at), 0);
@@ -208,10 +222,10 @@ std::size_t SpelledSearch::step(std::string_view text, std::size_t at) {
   return at;
 }
 
-void overwrite(const SecretForm& form, std::string_view raw, std::size_t end, std::string& out) {
+void overwrite(const SecretForm& form, std::string_view raw, std::size_t end, Effort& effort, std::string& out) {
   const std::size_t gone = raw.size() - out.size();
   const std::string_view text = form.bytes.view();
-  WayBack way(text, raw, gone);
+  WayBack way(text, raw, gone, effort);
   const auto first = way.find(end);
   if (!first) return;
   for (WayBack::Place place = way.place(*first); place.length != 0; place = way.place(place.next)) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/effort.h"
 #include "gateway/quiet_text.h"
 #include "gateway/secret_text.h"
 #include "gateway/spelling.h"
@@ -37,11 +38,13 @@ class SpelledTexts {
   // How many must be known to go on from there, though they are gone.
   std::size_t to_keep(std::string_view text) const;
   // The numbers of the forms that end with `text`; `window`: one of the ways to read it.
-  void find(std::string_view text, Window window, std::vector<std::uint32_t>& found) const;
+  void find(std::string_view text, Window window, Effort& effort, std::vector<std::uint32_t>& found) const;
 
  private:
   enum class Lines : std::uint8_t { kWait, kGo };
   std::size_t reach(std::string_view text, std::size_t most, Lines lines) const;
+  // Whether base64 may go on behind the end of a line that `text` ends in.
+  static bool goes_on(std::string_view text, std::size_t behind, Lines lines);
 
   std::vector<SecretForm> forms_;
   QuietText quiet_;
@@ -58,9 +61,12 @@ class SpelledSearch {
   // step ended: found() has the numbers of the forms that end there.
   std::size_t step(std::string_view text, std::size_t at);
   const std::vector<std::uint32_t>& found() const { return found_; }
+  // Once it is over nothing is known of the stream any more, and none of it may be passed on.
+  Effort& effort() { return effort_; }
 
  private:
-  static constexpr std::size_t kKept = 16;  // more than a spelling takes
+  static constexpr std::size_t kKept = 32;  // more than a spelling or the end of a line takes
+  static constexpr std::size_t kFew = 8;    // readings that nobody counts
   using Readings = std::vector<Window>;     // of which none is the end of another; empty: nothing is known
 
   Readings& before(std::size_t bytes) { return kept_[(at_ - bytes) % kKept]; }
@@ -73,18 +79,22 @@ class SpelledSearch {
   void settle();
   void keep(std::size_t bytes, Window window);
   void note(std::string_view text, Window window);
+  void earn(std::size_t at);
 
   const SpelledTexts* texts_;
   std::array<Readings, kKept> kept_;  // after each of the last bytes that a spelling may begin after
   Readings here_;
   std::vector<std::uint32_t> found_;
-  std::size_t at_ = kKept;     // bytes so far
-  std::size_t since_ = kKept;  // bytes since one that begins a spelling
-  std::size_t plain_ = 0;      // bytes since one that does not stand for itself
+  Effort effort_;
+  std::size_t at_ = kKept;      // bytes so far
+  std::size_t earned_ = kKept;  // of which the effort is earned
+  std::size_t since_ = kKept;   // bytes since one that begins a spelling
+  std::size_t plain_ = 0;       // bytes since one that does not stand for itself
 };
 
 // Where one of the texts was found, and what is to be there instead: overwrites it in `out`, which is what is left to
-// pass on of `raw`: all but its first bytes. `end`: of the text, in `raw`.
-void overwrite(const SecretForm& form, std::string_view raw, std::size_t end, std::string& out);
+// pass on of `raw`: all but its first bytes. `end`: of the text, in `raw`. Nothing of `out` is to be used if that took
+// too much effort.
+void overwrite(const SecretForm& form, std::string_view raw, std::size_t end, Effort& effort, std::string& out);
 
 }  // namespace cloche::gateway

@@ -188,10 +188,7 @@ TEST(SpelledSearch, X9_Base64IsFoundInLines) {
     for (const std::string_view end : kLineEnds) {
       std::string echo;
       for (std::size_t at = 0; at < digits.size(); at += 60) echo += digits.substr(at, 60) + std::string(end);
-      // An empty line that is one as it is hands over what came before, unless four digits come with it.
-      const bool is_event = std::ranges::count(end, '\n') > 1;
       for (const std::size_t piece : {1u, 61u, 1000u}) {
-        if (is_event && piece < echo.size()) continue;
         std::string out = scrub(vault, echo, piece);
         ASSERT_EQ(out.size(), echo.size());
         for (std::size_t at = out.find(end); at != std::string::npos; at = out.find(end)) out.erase(at, end.size());

@@ -18,12 +18,40 @@
 namespace cloche::gateway {
 
 // Ways to end a line of base64: as it is, in JSON, in JSON in JSON, in a URL, in markup; and with an empty line.
-inline constexpr std::string_view kLineEnds[] = {
-    "\n",       "\r\n",           "\\n",     "\\r\\n",       "\\\\n",      "\\\\r\\\\n", "\\u000a",
-    "\\u000A",  "\\u000d\\u000a", "%0A",     "%0a",          "%0D%0A",     "%0d%0a",     "&#10;",
-    "&#xA;",    "&#xa;",          "&#13;\n", "&#xD;\n",      "&#xd;\n",    "&#13;&#10;", "\n\n",
-    "\r\n\r\n", "\\n\\n",         "%0A%0A",  "%0D%0A%0D%0A", "&#10;&#10;", "&#xD;&#xA;", "&#13;\n&#13;\n",
-    "&NewLine;"};
+inline constexpr std::string_view kLineEnds[] = {"\n",
+                                                 "\r\n",
+                                                 "\\n",
+                                                 "\\r\\n",
+                                                 "\\\\n",
+                                                 "\\\\r\\\\n",
+                                                 "\\u000a",
+                                                 "\\u000A",
+                                                 "\\u000d\\u000a",
+                                                 "%0A",
+                                                 "%0a",
+                                                 "%0D%0A",
+                                                 "%0d%0a",
+                                                 "&#10;",
+                                                 "&#xA;",
+                                                 "&#xa;",
+                                                 "&#13;\n",
+                                                 "&#xD;\n",
+                                                 "&#xd;\n",
+                                                 "&#13;&#10;",
+                                                 "\n\n",
+                                                 "\r\n\r\n",
+                                                 "\\n\\n",
+                                                 "%0A%0A",
+                                                 "%0D%0A%0D%0A",
+                                                 "&#10;&#10;",
+                                                 "&#xD;&#xA;",
+                                                 "&#13;\n&#13;\n",
+                                                 "&NewLine;",
+                                                 "&NewLine;&NewLine;",
+                                                 "\\u000a\\u000a",
+                                                 "\\u000d\\u000a\\u000d\\u000a",
+                                                 "\\\\r\\\\n\\\\r\\\\n",
+                                                 "&#13;&#10;&#13;&#10;"};
 
 // Where texts end, and which.
 using Ends = std::vector<std::pair<std::size_t, std::uint32_t>>;

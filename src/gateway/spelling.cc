@@ -191,7 +191,10 @@ Digits digits_of(std::string_view unit) {
 }  // namespace
 
 void Spellings::add(std::size_t length, std::string_view meant) {
-  if (count_ == list_.size() || length > kLongestSpelling || meant.size() > 4) return;
+  if (count_ == list_.size() || length > kLongestLineEnd || meant.size() > Spelling{}.bytes.size()) {
+    is_over_ = true;
+    return;
+  }
   Spelling& one = list_[count_++];
   one.length = static_cast<std::uint8_t>(length);
   one.size = static_cast<std::uint8_t>(meant.size());

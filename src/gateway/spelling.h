@@ -12,6 +12,7 @@
 namespace cloche::gateway {
 
 inline constexpr std::size_t kLongestSpelling = 12;  // two halves of a pair in JSON, or zeros in front of a number
+inline constexpr std::size_t kLongestLineEnd = 24;   // with an empty line, as JSON may write it
 
 // A spelling other than the byte itself.
 struct Spelling {
@@ -29,10 +30,16 @@ class Spellings {
   void add(std::size_t length, std::string_view meant);
   // A number of a character: in UTF-8 and, if it is small enough, as one byte, which a value may be made of.
   void add_code(std::size_t length, std::uint32_t code);
+  // There was no room for one: what the text stands for is not known, and it must not be passed on. No text is known
+  // that has more than half of so many.
+  bool is_over() const { return is_over_; }
+
+  static constexpr std::size_t kMost = 16;
 
  private:
-  std::array<Spelling, 16> list_{};
+  std::array<Spelling, kMost> list_{};
   std::size_t count_ = 0;
+  bool is_over_ = false;
 };
 
 // Whether a spelling of more than two bytes may begin so.

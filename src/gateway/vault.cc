@@ -191,7 +191,9 @@ std::optional<proto::HttpError> SecretWatcher::response_head(proto::HttpResponse
   if (const Status plain = check_plain_bytes(head); !plain) {
     return proto::HttpError{.status = 502, .text = plain.error().message};
   }
-  scrub_head(state_->secrets, head);
+  if (const Status clean = scrub_head(state_->secrets, head); !clean) {
+    return proto::HttpError{.status = 502, .text = clean.error().message};
+  }
   return std::nullopt;
 }
 
@@ -199,6 +201,7 @@ std::optional<proto::HttpError> SecretWatcher::response_body(std::string& payloa
   if (!state_ || !state_->scrub) return std::nullopt;
   std::string clean = state_->scrub->feed(payload);
   if (part != proto::HttpPart::kMore) clean += state_->scrub->let_go();
+  if (state_->scrub->stopped()) return proto::HttpError{.status = 502, .text = std::string(ScrubStream::kStopped)};
   payload = std::move(clean);
   return std::nullopt;
 }

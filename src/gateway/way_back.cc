@@ -15,36 +15,54 @@ bool is_better(const WayBack::Place& one, const WayBack::Place& other) {
 }  // namespace
 
 std::optional<std::size_t> WayBack::find(std::size_t end) {
-  std::vector<std::vector<std::size_t>> by_text(text_.size() + 1);
   places_.push_back({end, text_.size(), 0, 0});
-  by_text.back().push_back(0);
-  std::optional<std::size_t> best;
-  for (std::size_t left = text_.size() + 1; left-- > 0;) {
-    for (std::size_t i = 0; i < by_text[left].size(); ++i) {  // the end of a line adds to it
-      const std::size_t index = by_text[left][i];
-      const Place here = places_[index];
-      if (left == 0 || here.at <= begin_) {
-        if (!best || is_better(here, places_[*best])) best = index;
-        continue;
-      }
-      if (raw_[here.at - 1] == text_[left - 1]) add(by_text, index, 1, 1);
-      for (const Spelling& one : spellings_at_end(raw_.substr(0, here.at))) {
-        if (text_.substr(0, left).ends_with(one.meant())) add(by_text, index, one.length, one.size);
-      }
+  level(text_.size()).places.push_back(0);
+  level(text_.size()).known.push_back(true);
+  std::size_t looked = 0;
+  for (std::size_t left = text_.size() + 1; left-- > 0 && looked < places_.size();) {
+    Level& here = level(left);
+    for (std::size_t i = 0; i < here.places.size(); ++i, ++looked) {  // the end of a line adds to it
+      effort_.spend(1);
+      if (effort_.is_over()) return std::nullopt;
+      look(here.places[i]);
     }
+    clear(here);
   }
-  return best;
+  return best_;
 }
 
-void WayBack::add(std::vector<std::vector<std::size_t>>& by_text, std::size_t next, std::size_t length,
-                  std::size_t size) {
+void WayBack::look(std::size_t index) {
+  const Place here = places_[index];
+  if (here.text == 0 || here.at <= begin_) {
+    if (!best_ || is_better(here, places_[*best_])) best_ = index;
+    return;
+  }
+  if (raw_[here.at - 1] == text_[here.text - 1]) add(index, 1, 1);
+  const Spellings ways = spellings_at_end(raw_.substr(0, here.at));
+  if (ways.is_over()) effort_.give_up();
+  for (const Spelling& one : ways) {
+    if (text_.substr(0, here.text).ends_with(one.meant())) add(index, one.length, one.size);
+  }
+}
+
+// Each place once: of many quotes in a row, each of which may be half of one, there are as many ways as of any sum.
+void WayBack::add(std::size_t next, std::size_t length, std::size_t size) {
   const Place& after = places_[next];
   if (length > after.at) return;
   const Place place{after.at - length, after.text - size, length, next};
-  auto& same = by_text[place.text];
-  if (std::ranges::any_of(same, [&](std::size_t other) { return places_[other].at == place.at; })) return;
-  same.push_back(places_.size());
+  Level& same = level(place.text);
+  const std::size_t back = places_[0].at - place.at;
+  if (back >= same.known.size()) same.known.resize(2 * back + 1);
+  if (same.known[back]) return;
+  same.known[back] = true;
+  same.places.push_back(places_.size());
   places_.push_back(place);
+}
+
+// For the places that come kLevels later.
+void WayBack::clear(Level& level) const {
+  for (const std::size_t index : level.places) level.known[places_[0].at - places_[index].at] = false;
+  level.places.clear();
 }
 
 }  // namespace cloche::gateway

@@ -1,7 +1,8 @@
 // Secrets on their way through a gateway. Laws, for any request and any answer, however they are cut:
 // a value is in nothing but a request that was injected, and there only at its place and for its host; a body passes
-// unchanged or is stopped, and never with a placeholder; an answer keeps its length and loses every value. Pauses,
-// after which nothing is held back, change neither what is stopped nor that no value comes whole.
+// unchanged or is stopped, and never with a placeholder; an answer keeps its length and loses every value, or is
+// stopped where searching it takes too much. Pauses, after which nothing is held back, change neither what is stopped
+// nor that no value comes whole.
 //
 // The first byte says how the rest is cut and where it goes. "\1" to "\4" in the input stand for the placeholders and
 // the values, which no fuzzer would guess; "\5" to "\7" for the values in spellings that the next byte chooses.
@@ -157,15 +158,19 @@ void check_answer(const SecretVault& vault, const std::string& body, std::size_t
   ScrubStream stream(vault), whole(vault), paused(vault);
   const std::string out = passed(stream, body, piece);
   const std::string at_once = passed(whole, body, body.size() + 1);
-  require(out.size() == body.size() && at_once.size() == body.size());
+  require(stream.stopped() || out.size() == body.size());
+  require(whole.stopped() || at_once.size() == body.size());
   // A value in shorter lines than any encoder writes is found where they come together; nothing waits for them.
-  require(out == at_once || body.find('\n') != std::string::npos);
+  require(out == at_once || stream.stopped() || whole.stopped() || body.find('\n') != std::string::npos);
   const std::string pieces = passed_with_pauses(paused, body, piece);
-  require(pieces.size() == body.size());
+  require(paused.stopped() || pieces.size() == body.size());
+  const auto has_at = [](std::string_view text, std::size_t at, std::string_view value) {
+    return at < text.size() && text.substr(at, value.size()) == value;
+  };
   for (const std::string_view value : kValues) {
     for (std::size_t at = body.find(value); at != std::string::npos; at = body.find(value, at + 1)) {
-      require(out.substr(at, value.size()) != value);
-      require(pieces.substr(at, value.size()) != value);
+      require(!has_at(out, at, value));
+      require(!has_at(pieces, at, value));
     }
   }
 }
@@ -176,6 +181,7 @@ void check_spellings(const SecretVault& vault, const std::string& body, std::siz
     const std::string echo = spelled(value, choice);
     ScrubStream stream(vault);
     const std::string out = passed(stream, body + echo + body, piece);
+    if (stream.stopped()) continue;
     require(out.size() == 2 * body.size() + echo.size());
     require(out.substr(body.size(), echo.size()) != echo);
   }
