@@ -108,11 +108,11 @@ Status same_means(const Peer& asker) {
     if (resource == RLIMIT_NOFILE) continue;  // a keeper with a few is of use, and says how many it needs
     rlimit own{};
     rlimit other{};
-    if (::prlimit(0, resource, nullptr, &own) != 0 || ::prlimit(asker.pid(), resource, nullptr, &other) != 0) {
-      return differs("other limits");
-    }
     // The others get their values from the policy, as far as the hard limit lets them.
     const bool stays = resource == RLIMIT_STACK;
+    if (::prlimit(0, resource, nullptr, &own) != 0) return differs("other limits");
+    if (own.rlim_max == RLIM_INFINITY && !stays) continue;  // nobody has more
+    if (::prlimit(asker.pid(), resource, nullptr, &other) != 0) return differs("other limits");
     if (own.rlim_max < other.rlim_max || (stays && own.rlim_cur != other.rlim_cur)) {
       return differs(fmt::format("another limit on {}", kLimits.at(i)));
     }

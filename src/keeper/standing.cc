@@ -38,7 +38,8 @@ Result<std::string> link_of(const std::string& path) {
 }
 
 // Its link below /proc/PID/ns, what that begins with, and the number by which a handle on a process is asked for it
-// (PIDFD_GET_…_NAMESPACE). Where its children are to be counts as well: a cell of its own would be there. Walls come first.
+// (PIDFD_GET_…_NAMESPACE). Where its children are to be counts as well: a cell of its own would be there. Walls come first,
+// what makes no difference to a run next, and the clock last.
 struct Namespace {
   const char* link;
   const char* kind;
@@ -55,6 +56,7 @@ constexpr std::array<Namespace, 10> kNamespaces = {{{"mnt", "mnt", 3},
                                                     {"time", "time", 7},
                                                     {"time_for_children", "time", 8}}};
 constexpr std::size_t kWallsEnd = 4;
+constexpr std::size_t kClockBegin = 8;
 constexpr std::string_view kNone = "-";  // a kernel without namespaces of this kind
 constexpr std::array<std::string_view, 8> kRights = {"Uid",     "Gid",             "Groups", "NoNewPrivs",
                                                      "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"};
@@ -100,8 +102,16 @@ Result<std::vector<std::string>> look_at_namespaces(const std::string& proc, con
 
 std::string proc_of(const std::string& process) { return "/proc/" + process + "/"; }
 
+// What AppArmor or SELinux make of it; where there is neither, nobody has one, and the kernel says so.
+constexpr std::string_view kNoLabels = "no labels";
+Result<std::string> label_of(const std::string& proc) {
+  auto out = sys::read_file(proc + "attr/current", kStatusLimit);
+  if (!out && (out.error().errno_value == EINVAL || out.error().errno_value == ENOENT)) return std::string(kNoLabels);
+  return out;
+}
+
 // Root and rights.
-Result<Standing> look_at(const std::string& proc) {
+Result<Standing> look_at(const std::string& proc, bool labels) {
   Standing out;
   // By what it is: one on a mount that was taken away is called "/" as well.
   struct statx root{};
@@ -115,8 +125,10 @@ Result<Standing> look_at(const std::string& proc) {
   out.root = fmt::format("{}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id);
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
   for (const std::string_view name : kRights) out.rights.emplace_back(field(status, name));
-  // What AppArmor or SELinux make of it; nothing where there is neither.
-  out.rights.push_back(sys::read_file(proc + "attr/current", kStatusLimit).value_or(std::string()));
+  if (labels) {
+    CLOCHE_TRY_ASSIGN(std::string label, label_of(proc));
+    out.rights.push_back(std::move(label));
+  }
   out.umask = field(status, "Umask");
   return out;
 }
@@ -124,7 +136,7 @@ Result<Standing> look_at(const std::string& proc) {
 }  // namespace
 
 Result<Standing> standing_of(const std::string& process) {
-  CLOCHE_TRY_ASSIGN(Standing out, look_at(proc_of(process)));
+  CLOCHE_TRY_ASSIGN(Standing out, look_at(proc_of(process), true));
   CLOCHE_TRY_ASSIGN(out.namespaces, namespaces_of(proc_of(process), kNamespaces));
   return out;
 }
@@ -159,7 +171,7 @@ Status same_namespaces(const Peer& peer, const Standing& ours, std::size_t begin
 
 Status same_rights(const Standing& theirs, const Standing& ours) {
   if (ours.root != theirs.root) return differs("has another root");
-  for (std::size_t i = 0; i <= kRights.size(); ++i) {
+  for (std::size_t i = 0; i < theirs.rights.size(); ++i) {
     if (ours.rights.at(i) != theirs.rights.at(i)) {
       return differs(fmt::format("differs in {}", i < kRights.size() ? kRights.at(i) : kLabel));
     }
@@ -175,10 +187,10 @@ Result<Standing> same_standing(const Peer& peer, const Standing& ours, Look look
                 "a keeper serves its own user only");
   }
   Standing theirs;
-  const bool walls = look != Look::kRest;
-  CLOCHE_TRY(same_namespaces(peer, ours, walls ? 0 : kWallsEnd, look == Look::kWalls ? kWallsEnd : kNamespaces.size()));
+  const bool walls = look != Look::kClock;
+  CLOCHE_TRY(same_namespaces(peer, ours, walls ? 0 : kClockBegin, look == Look::kWalls ? kWallsEnd : kNamespaces.size()));
   if (walls) {
-    CLOCHE_TRY_ASSIGN(theirs, look_at(proc_of(std::to_string(peer.pid()))));
+    CLOCHE_TRY_ASSIGN(theirs, look_at(proc_of(std::to_string(peer.pid())), ours.rights.back() != kNoLabels));
     CLOCHE_TRY(same_rights(theirs, ours));
   }
   // Afterwards: as long as it lives, what was seen by its number was seen of it.

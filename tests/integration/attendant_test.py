@@ -260,7 +260,7 @@ class Declined(AttendantCase):
         self.assert_own("--", "true", prefix=["setpriv", "--no-new-privs"])
         if os.geteuid() != 0:
             return
-        for flags in (["-m"], ["-n"], ["-i"], ["-u"], ["-T"], ["-p", "-f", "--mount-proc"]):
+        for flags in (["-m"], ["-n"], ["-T"], ["-p", "-f", "--mount-proc"]):
             self.assert_own("--", "true", prefix=["unshare", *flags])
         self.assert_own("--", "true", prefix=["setpriv", "--bounding-set", "-sys_time"])
         self.assert_own("--", "true", prefix=["setpriv", "--groups", "4242"])
