@@ -1,6 +1,7 @@
 """Whom an attendant serves, and whom a command trusts with what it has: each looks at the other."""
 import os
 import signal
+import socket
 import subprocess
 
 from attendant_case import AttendantCase
@@ -101,6 +102,20 @@ class Listeners(KeeperCase):
                 for got in self.told("attendant", prefix):
                     self.assertEqual(got, ["got", "0", "0"])
 
+    def test_one_in_a_place_that_is_open_to_others_is_handed_nothing(self):
+        os.makedirs(self.place, mode=0o700, exist_ok=True)
+        for mode in (0o755, 0o770, 0o701):
+            with self.subTest(oct(mode)):
+                os.chmod(self.place, mode)
+                for got in self.told("attendant", []):
+                    self.assertEqual(got, ["got", "0", "0"])
+        os.chmod(self.place, 0o700)
+        link = self.place + ".elsewhere"
+        os.rename(self.place, link)
+        os.symlink(link, self.place)
+        for got in self.told("attendant", []):
+            self.assertEqual(got, ["got", "0", "0"])
+
     def test_nor_asked_for_a_cell(self):
         for prefix in self.walls():
             with self.subTest(prefix):
@@ -133,6 +148,20 @@ class Late(AttendantCase):
                                        *LIMITS, "--", "echo", "let in"], env={"HOME": self.folder}, capture_output=True,
                                       text=True, timeout=TIMEOUT, check=False)
                 self.assertEqual(done.stdout, "let in\nb'\\x00\\x00\\x00\\x00'\n" if served else "b''\n", done.stderr)
+
+
+class Silent(AttendantCase):
+    def test_nobody_waits_for_a_caller_that_says_nothing(self):
+        pid = self.start_attended()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as end:
+            end.connect(os.path.join(self.place, "attendant"))
+            # Whoever comes behind it is let go, or finds nobody, and does its run itself.
+            for _ in range(3):
+                self.assertEqual(self.plain("--", "echo", "fine").stdout, b"fine\n")
+            self.assertEqual(end.recv(4), b"")
+        await_true(lambda: os.path.exists(os.path.join(self.place, "attendant")))
+        self.assertEqual(self.plain("--", "echo", "fine").stdout, b"fine\n")
+        self.assertEqual(self.status()["attendant"], pid)
 
 
 class Numbers(AttendantCase):
