@@ -225,6 +225,7 @@ Status read_lists(RunArgs& args) {
       args.pass.push_back(given.value);
     }
   }
+  if (args.pass.empty() && args.set.empty()) return {};
   Policy lists;
   lists.env.pass = args.pass;
   lists.env.set = args.set;
