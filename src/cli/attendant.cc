@@ -47,12 +47,10 @@ namespace {
 using keeper::Standing;
 
 constexpr int kPatienceMs = 100;          // with a command that has connected and says nothing
-constexpr int kAloneMs = 2;               // before those behind it are sent away
 constexpr unsigned kPatienceSeconds = 2;  // with what has to be read for a run
 
 // Listens only while there is time for a caller: what a command hands over lies in the socket until somebody takes it, and
-// whoever reads the command's output would wait for as long, although the command has turned to its work itself. So it
-// ends when the caller's guest is on its way, or sooner where that may take time.
+// whoever reads the command's output would wait for as long, although the command has turned to its work itself.
 class Listener {
  public:
   explicit Listener(Fd directory) : directory_(std::move(directory)) {}
@@ -74,11 +72,12 @@ class Listener {
     CLOCHE_TRY_ASSIGN(watch_, poller.watch(socket_.get(), EPOLLIN, std::move(on_caller)));
     return {};
   }
-  Fd accept() const { return Fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
-  // Whoever waits is sent away, and so is everybody from now on.
-  void end() {
+  // One caller; all others are sent away, and so is everybody from now on: who knows how long this one takes.
+  Fd accept_last() {
+    Fd out(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     watch_.reset();
     socket_.reset();
+    return out;
   }
 
  private:
@@ -100,8 +99,8 @@ class Caller {
   Caller(Fd socket, keeper::Peer peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
 
   int descriptor() const { return socket_.get(); }
-  // Its words, if it may be served. `room`: for its message; `listener`: whoever waits behind it does not wait long.
-  std::optional<Stance> receive(const Standing& ours, std::string& room, Listener& listener);
+  // Its words, if it may be served. `room`: for its message.
+  std::optional<Stance> receive(const Standing& ours, std::string& room);
   // From here on its run is ours; unless it has taken it back.
   bool take() const {
     pollfd full{token_.get(), POLLIN, 0};
@@ -136,7 +135,7 @@ class Caller {
   Fd token_;
 };
 
-std::optional<Stance> Caller::receive(const Standing& ours, std::string& room, Listener& listener) {
+std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
   // Whoever is not served has said it in vain, and nothing of it stays.
   struct Wiped {
     std::string& text;
@@ -147,10 +146,7 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room, L
   // What makes no wall, while it looks at us: it has yet to ask.
   if (!keeper::same_standing(peer_, ours, keeper::Look::kClock) || !keeper::same_means(peer_)) return std::nullopt;
   pollfd readable{socket_.get(), POLLIN, 0};
-  if (::poll(&readable, 1, kAloneMs) <= 0) {
-    listener.end();
-    if (::poll(&readable, 1, kPatienceMs) <= 0) return std::nullopt;
-  }
+  if (::poll(&readable, 1, kPatienceMs) <= 0) return std::nullopt;
   Stance out;
   auto received = sys::receive_bytes(socket_.get(), room.data(), room.size());
   constexpr std::size_t kRest = wire::kHandoverFds - 2;
@@ -212,7 +208,7 @@ bool is_the_same_place(const std::string& path) {
   return open_alike(slash == std::string::npos ? "." : path.substr(0, slash + 1), O_DIRECTORY).valid();
 }
 
-bool is_plain(const RunArgs& args, Listener& listener) {
+bool is_plain(const RunArgs& args) {
   for (const char* name : wire::kOwnOptions) {
     if (args.parsed.has(name)) return false;
   }
@@ -221,8 +217,6 @@ bool is_plain(const RunArgs& args, Listener& listener) {
   const char* ceiling = std::getenv("CLOCHE_CEILING");  // NOLINT(concurrency-mt-unsafe): one thread
   if (ceiling != nullptr && *ceiling != '\0') read.emplace_back(ceiling);
   if (!args.parsed.dashes && !args.parsed.operands.empty()) read.push_back(args.parsed.operands.front());  // the script
-  // All of it may lie on a server that does not answer; whoever waits behind this caller does not wait for that.
-  if (!read.empty() || args.parsed.has("--report")) listener.end();
   if (args.parsed.has("--report") && !is_the_same_place(args.parsed.value("--report"))) return false;
   return !args.from_stdin() && std::ranges::all_of(read, can_be_read_again);
 }
@@ -230,8 +224,7 @@ bool is_plain(const RunArgs& args, Listener& listener) {
 // The run of one caller.
 class AttendedPlace : public RunPlace {
  public:
-  AttendedPlace(ResidentEngine& engine, Listener& listener, const Caller& caller)
-      : engine_(engine), listener_(listener), caller_(caller) {}
+  AttendedPlace(ResidentEngine& engine, const Caller& caller) : engine_(engine), caller_(caller) {}
 
   Result<int> begin(const RunArgs& /*args*/) override {
     cancel_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -245,10 +238,6 @@ class AttendedPlace : public RunPlace {
     return plan_ && caller_.take();
   }
   Report run(const Policy& policy, const Request& request, RunWiring wiring, const Keep& /*keep*/) override {
-    wiring.on_waiting = [this, work = std::move(wiring.on_waiting)] {
-      listener_.end();
-      if (work) work();
-    };
     Report report = engine_.run(plan_, policy, request, std::move(wiring));
     caller_.end_with_us();
     if (caller_.is_gone()) leave_streams();  // before we could hear of it that way
@@ -271,7 +260,6 @@ class AttendedPlace : public RunPlace {
   }
 
   ResidentEngine& engine_;
-  Listener& listener_;
   const Caller& caller_;
   Fd cancel_;
   Poller::Watch watch_;
@@ -297,10 +285,9 @@ class Attendant {
         engine_->top_up();
       }
       if (!called_) continue;
-      Fd socket = listener_.accept();
+      Fd socket = listener_.accept_last();
       auto peer = keeper::Peer::of(socket);
       if (peer && attend_to(Caller(std::move(socket), std::move(*peer)))) engine_->release();
-      listener_.end();
       if (outdated_ || !engine_->is_of_use()) break;  // the name may be the next one's already
       CLOCHE_TRY(listen());
       order_at_ = Clock::now() + keeper::kFarewell;
@@ -327,15 +314,15 @@ class Attendant {
       Patience() { ::alarm(kPatienceSeconds); }
       ~Patience() { ::alarm(0); }
     } patience;
-    auto stance = caller.receive(standing_, room_, listener_);
+    auto stance = caller.receive(standing_, room_);
     if (!stance) return false;
     auto borrowed = BorrowedStance::take(std::move(*stance));
     if (!borrowed || !(probe_options_from_environment() == probing_)) return false;
     const Words words = borrowed->words();
     if (words.empty() || std::string_view(words.front()) != "run") return false;
     const auto args = read_run_args(words.subspan(1));
-    if (!args || !is_plain(*args, listener_)) return false;
-    AttendedPlace place(*engine_, listener_, caller);
+    if (!args || !is_plain(*args)) return false;
+    AttendedPlace place(*engine_, caller);
     const auto code = run_at(place, *args);
     if (code) caller.tell(*code);
     return code.has_value();

@@ -119,34 +119,47 @@ bool may_be_trusted(long socket, const Start& start, Held& held) {
   return wire::same_walls(static_cast<uint32_t>(peer.pid)) && wire::still_runs(handle);
 }
 
-// As the keeper's clients have it (keeper/place.cc): it must be this user's own, and closed to others.
-bool is_own_directory(const char* path, const Start& start, Held& held) {
+// As the keeper's clients have it (keeper/place.cc): it must be this user's own, and closed to others. Else nothing.
+long open_own_directory(const char* path, const Start& start, Held& held) {
   const long place = held.keep(raw_call(SYS_openat, AT_FDCWD, pointer(path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat st;
-  if (place < 0 || raw_call(SYS_newfstatat, place, pointer(""), pointer(&st), AT_EMPTY_PATH) != 0) return false;
-  return st.st_uid == start.uid && (st.st_mode & 077) == 0;
+  // One of the three that was closed: to hand them over would hand over this one in its place.
+  if (place < 3 || raw_call(SYS_newfstatat, place, pointer(""), pointer(&st), AT_EMPTY_PATH) != 0) return -1;
+  return st.st_uid == start.uid && (st.st_mode & 077) == 0 ? place : -1;
+}
+
+// False: the name does not fit.
+bool name_attendant(sockaddr_un& address, const char* directory, long place) {
+  wire::handover::Text path{address.sun_path, address.sun_path + sizeof address.sun_path};
+  if (place < 0) {
+    path.add(directory);
+  } else {
+    path.add("/proc/self/fd/");
+    path.add_number(static_cast<uint32_t>(place));
+  }
+  path.add("/");
+  path.add(wire::kAttendantSocket);
+  return path.whole;
 }
 
 // Somebody of our own, in a place of our own, or nobody. The attendant wakes up when it is connected to, so what
 // can be looked at meanwhile is; nothing is said before that.
 int connect_to_attendant(const Start& start, Held& held) {
+  char directory[sizeof(sockaddr_un::sun_path)];
+  if (!wire::keeper_directory(start.environment, start.uid, directory, sizeof directory)) return -1;
   sockaddr_un address;
   address.sun_family = AF_UNIX;
-  if (!wire::keeper_directory(start.environment, start.uid, address.sun_path, sizeof address.sun_path)) return -1;
-  const size_t end = length(address.sun_path);
-  wire::handover::Text name{address.sun_path + end, address.sun_path + sizeof address.sun_path};
-  name.add("/");
-  name.add(wire::kAttendantSocket);
-  struct stat st;
-  if (!name.whole || raw_call(SYS_newfstatat, AT_FDCWD, pointer(address.sun_path), pointer(&st), AT_SYMLINK_NOFOLLOW) != 0) {
-    return -1;
+  long place = -1;
+  if (!name_attendant(address, directory, place)) {
+    place = open_own_directory(directory, start, held);
+    if (place < 0 || !name_attendant(address, directory, place)) return -1;
   }
+  struct stat st;
+  if (raw_call(SYS_newfstatat, AT_FDCWD, pointer(address.sun_path), pointer(&st), AT_SYMLINK_NOFOLLOW) != 0) return -1;
   // Not blocking: a full queue is an attendant that has no time for us.
   const long socket = held.keep(raw_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // One of the three that was closed: to hand them over would hand over this one in its place.
   if (socket < 3 || raw_call(SYS_connect, socket, pointer(&address), sizeof address) != 0) return -1;
-  address.sun_path[end] = '\0';
-  if (!is_own_directory(address.sun_path, start, held)) return -1;
+  if (place < 0 && open_own_directory(directory, start, held) < 0) return -1;
   return may_be_trusted(socket, start, held) ? static_cast<int>(socket) : -1;
 }
 

@@ -23,6 +23,12 @@ TEST(Explain, X4_SocketsByPathAndByName) {
   auto denials = explained(to("/run/x.sock", Family::kPath), host);
   ASSERT_EQ(denials.size(), 1u);
   EXPECT_EQ(denials[0].allow, "sockets.allow = [\"/run/x.sock\"]");
+  for (const std::string own : {"/srv/me/cloche/keeper.sock", "/run/cloche/attendant"}) {
+    denials = explained(to(own, Family::kPath), Host().has(own, {}, true, false, true));
+    ASSERT_EQ(denials.size(), 1u);
+    EXPECT_EQ(denials[0].allow, "");
+    EXPECT_EQ(denials[0].never, "cloche itself listens there, and serves no guest");
+  }
   for (const Plan& plan : {by_bwrap(), on_the_host()}) {
     denials = explained(to("/run/x.sock", Family::kPath), host, plan);
     ASSERT_EQ(denials.size(), 1u);

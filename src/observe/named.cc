@@ -76,13 +76,22 @@ std::size_t last_place(std::string_view text, std::string_view name) {
 std::size_t place_of_network(std::string_view text) {
   constexpr auto kWords = std::to_array<std::string_view>(
       {"resolve host", "resolve hostname", "name resolution", "Name or service not known", "etwork is unreachable",
-       "Address family not supported", "EAFNOSUPPORT", "EAI_AGAIN", "ENOTFOUND", "ENETUNREACH"});
+       "Address family not supported", "EAFNOSUPPORT", "EAI_AGAIN", "ENOTFOUND", "ENETUNREACH",
+       "socket: Permission denied", "socket: Operation not permitted"});
   std::size_t last = 0;
   for (const std::string_view words : kWords) {
     const std::size_t at = text.rfind(words);
     if (at != std::string_view::npos) last = std::max(last, at + 1);
   }
   return last;
+}
+
+// Where errors name a system call, as perror(3) and programs of that name do: "ptrace: Operation not permitted",
+// "mount: /tmp: permission denied"; 0 is nowhere. The version of a call ("umount2") is nobody's word.
+std::size_t place_of_call(std::string_view text, std::string_view call) {
+  call = call.substr(0, call.find_first_of(" ,"));
+  while (!call.empty() && call.back() >= '0' && call.back() <= '9') call.remove_suffix(1);
+  return call.empty() ? 0 : last_place(text, std::string(call) + ":");
 }
 
 // The outermost part of a path that the host does not have, in a directory that it has.
@@ -108,16 +117,21 @@ void find_missing(std::vector<Sighting>& named, const std::vector<Sighting>& see
   }
   for (Sighting& name : named) {
     const auto holds = [&](const std::string& path) { return path_covers(path, name.what); };
+    const auto is_made = [&](const Step& step) { return absolute("/", step.a) == name.what; };
+    if (std::ranges::any_of(plan.steps, is_made)) continue;  // one of the cell's own places
     if (is_of_the_cell(plan, name.what) && std::ranges::none_of(there, holds)) name.presence = Presence::kMissing;
   }
 }
 
 std::vector<std::string> named_limits(std::string_view errors) {
   constexpr auto kOfMemory = std::to_array<std::string_view>({"Cannot allocate memory", "MemoryError", "OutOfMemory",
-                                                              "ut of memory", "bad_alloc", "virtual memory", "ENOMEM"});
+                                                              "ut of memory", "bad_alloc", "virtual memory", "ENOMEM",
+                                                              "failed to reserve"});
   constexpr auto kOfProcesses = std::to_array<std::string_view>(
       {"Resource temporarily unavailable", "annot fork", "start new thread", "create native thread", "EAGAIN"});
-  const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMostText));
+  // What a Go program says of it comes before what all of its threads were doing.
+  constexpr std::size_t kMost = 4 * kMostText;
+  const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMost));
   const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
   std::vector<std::string> out;
   if (std::ranges::any_of(kOfMemory, says)) out.emplace_back("limits.memory");
@@ -156,6 +170,7 @@ bool put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
   const std::size_t network = place_of_network(text);
   const auto place = [&](const Denial& denial) -> std::size_t {
     if (denial.what == "socket" && denial.detail.starts_with("AF_INET")) return network;
+    if (denial.what == "syscall") return place_of_call(text, denial.detail);
     if (!is_of_a_path(denial)) return 0;
     const std::string_view name = denial.detail;
     const bool below = name.size() > cwd.size() + 1 && name.starts_with(cwd) && name[cwd.size()] == '/';

@@ -52,11 +52,31 @@ TEST(Named, X4_WhoSpeaksOfTheNetworkWasRefusedASocket) {
   for (const char* errors :
        {"ssh: Could not resolve hostname h: Temporary failure in name resolution\n",
         "fatal: unable to access 'https://h/': Could not resolve host: h\n", "Error: getaddrinfo EAI_AGAIN h\n",
-        "OSError: [Errno 97] Address family not supported by protocol\n"}) {
+        "OSError: [Errno 97] Address family not supported by protocol\n", "socket: Permission denied\n"}) {
     EXPECT_EQ(first(errors), "AF_INET") << errors;
   }
   EXPECT_EQ(first("no name resolution\ncat: /etc/ssh/ssh_config: No such file or directory\n"), "/etc/ssh/ssh_config");
   EXPECT_EQ(first("it failed\n"), "/etc/services");
+}
+
+TEST(Named, X4_WhoNamesACallWasRefusedIt) {
+  const auto first = [](std::string_view errors) {
+    std::vector<Denial> denials = {{"read", "/etc/gdb/gdbinit.d", 1}, {"syscall", "ptrace", 1}, {"syscall", "umount2", 1}};
+    put_named_first(denials, errors, "/work");
+    return denials.front().detail;
+  };
+  EXPECT_EQ(first("ptrace: Operation not permitted.\n"), "ptrace");
+  EXPECT_EQ(first("x: umount: /tmp: not permitted\n"), "umount2");
+  EXPECT_EQ(first("noptrace: no\n"), "/etc/gdb/gdbinit.d") << "a part of another word";
+  EXPECT_EQ(first("ptrace: no\n/etc/gdb/gdbinit.d: No such file or directory\n"), "/etc/gdb/gdbinit.d");
+}
+
+TEST(Named, X4_PlacesOfTheCellAreThere) {
+  Plan plan = sample();
+  plan.steps.push_back({.kind = wire::StepKind::kScratchDir, .a = "work"});
+  std::vector<Sighting> named = named_paths({"chown", "0", "/work"}, "");
+  find_missing(named, {}, plan);
+  EXPECT_THAT(explain(named, plan, Host().has("/work").look()), IsEmpty());
 }
 
 TEST(Named, X4_WhatOnlyTheHostHasInAPlaceOfTheCellIsMissing) {
@@ -153,7 +173,10 @@ TEST(Named, X4_LimitsThatErrorsSoundLike) {
   EXPECT_THAT(named_limits("BlockingIOError: [Errno 11] Resource temporarily unavailable\n"),
               ElementsAre("limits.pids"));
   EXPECT_THAT(named_limits("cat: /x: No such file or directory\n"), IsEmpty());
-  EXPECT_THAT(named_limits("MemoryError\n" + std::string(5000, 'x')), IsEmpty()) << "the end is what counts";
+  EXPECT_THAT(named_limits("fatal error: failed to reserve page summary memory\n" + std::string(9000, 'x')),
+              ElementsAre("limits.memory"))
+      << "Go tells of every thread after that";
+  EXPECT_THAT(named_limits("MemoryError\n" + std::string(20'000, 'x')), IsEmpty()) << "the end is what counts";
 }
 
 std::vector<std::string> ways(const std::vector<Denial>& denials, const std::vector<std::string>& argv,

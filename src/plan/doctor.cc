@@ -103,9 +103,13 @@ void render_host(Page& page, const HostFacts& host) {
                           host.supplementary_groups, host.supplementary_groups == 1 ? "" : "s"));
   row("userns", host.user_namespaces ? "can be made" : "cannot be made: " + host.user_namespaces_why);
   row("cgroups", cgroup_summary(host.cgroup));
-  row("denials", host.seccomp_notify
-                     ? "seen: files, programs, connections, sockets, system calls, signals, limits, network"
-                     : "seen: limits and network only; no filter can tell us more here");
+  const bool held = host.cgroup.at(Controller::kMemory) && host.cgroup.at(Controller::kPids);
+  row("denials",
+      fmt::format("{}{}",
+                  host.seccomp_notify
+                      ? "seen: files, programs, connections, sockets, system calls, signals, limits, network"
+                      : "seen: limits and network only; no filter can tell us more here",
+                  held ? "" : "; not the limits on memory and processes, which the guest alone is told of without cgroups"));
   row("init", host.init.value_or("not found"));
   row("bwrap", host.bwrap ? *host.bwrap + (host.bwrap_version ? ", " + *host.bwrap_version : "") : "not found");
 }

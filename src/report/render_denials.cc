@@ -32,6 +32,7 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/etc/host.conf",
     "/etc/nsswitch.conf",
     "/proc/uptime",
+    "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size",  // every Go program
     "/proc/sys/kernel/pid_max",
     "/proc/sys/kernel/cap_last_cap",
     "/sys/devices/system/cpu",

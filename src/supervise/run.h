@@ -114,6 +114,7 @@ class Run {
   void on_watched(Fd notifier);
   void explain_denials();
   void add_unseen_limits();
+  void tell_of_interruptions();
   void deny_by_limit(const std::string& key, const std::string& what, std::uint64_t count, std::string program = {});
   void on_failed(int step, int error);
   void on_exited(const wire::Message& message);

@@ -94,6 +94,15 @@ void Run::add_unseen_limits() {
   report_.denials.insert(known ? report_.denials.end() : report_.denials.begin(), found.begin(), found.end());
 }
 
+// The one thing that a guest sees of being watched (docs/denials.md): who failed of it would look for it elsewhere.
+void Run::tell_of_interruptions() {
+  if (!observer_ || !failed_by_itself(report_) || !report_.outcome.hint.empty()) return;
+  const std::string_view errors = err_ring_.tail();
+  const auto says = [&](std::string_view words) { return errors.find(words) != std::string_view::npos; };
+  if (!says("Interrupted system call") && !says("EINTR")) return;
+  report_.outcome.hint = "a signal can interrupt a call that is watched, and this guest does not try again: --observe off";
+}
+
 void Run::explain_denials() {
   std::string limit = limit_of(report_.outcome.kind);
   if (report_.outcome.kind == OutcomeKind::kNetwork && !network_limit_.empty()) limit = network_limit_;
@@ -137,6 +146,7 @@ void Run::explain_denials() {
     if (wiring_.on_seen) wiring_.on_seen(observer_->sightings(), observer_->most_open());
   }
   add_unseen_limits();
+  tell_of_interruptions();
   if (report_.network) append(observe::explain_network(*report_.network, observer_ ? observer_->ran() : ""));
 }
 

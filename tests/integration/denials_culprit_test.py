@@ -29,6 +29,21 @@ class TheCulprit(DenialCase):
         done = self.cloche("run", "--policy", self.policy(line), "--", *words)
         self.assertEqual(done.returncode, 0, (line, done.stderr))
 
+    def test_X4_who_failed_of_an_interruption_is_told_what_does_without(self):
+        command = ["sh", "-c", "echo 'x: cannot create y: Interrupted system call' >&2; exit 2"]
+        for options, told in (([], True), (["--observe", "off"], False)):
+            done, report = self.run_report(*options, "--", *command)
+            self.assertEqual("--observe off" in report["outcome"].get("hint", ""), told)
+            self.assertEqual(b"--observe off" in done.stderr, told, done.stderr)
+        done, _ = self.run_report("--", *command[:2], command[2].replace("exit 2", "exit 0"))
+        self.assertNotIn(b"--observe off", done.stderr)
+
+    def test_X4_a_call_that_errors_name_goes_before_what_they_do_not(self):
+        code, first, said = self.ended("mount", "-t", "tmpfs", "x", "/tmp")
+        self.assertNotEqual(code, 0)
+        self.assertEqual((first["what"], first["detail"].split()[0]), ("syscall", "mount"))
+        self.assertTrue(said.startswith("syscall mount"), said)
+
     def test_X4_whoever_makes_directory_after_directory(self):
         new = os.path.join(self.place, "n/e/w")
         commands = [["mkdir", "-p", new], ["install", "-D", "/usr/bin/true", new],
