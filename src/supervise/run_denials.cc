@@ -97,8 +97,8 @@ void Run::add_unseen_limits() {
 // The one thing that a guest sees of being watched (docs/denials.md): who failed of it would look for it elsewhere.
 void Run::tell_of_interruptions() {
   if (!observer_ || !failed_by_itself(report_) || !report_.outcome.hint.empty()) return;
-  const std::string_view errors = err_ring_.tail();
-  const auto says = [&](std::string_view words) { return errors.find(words) != std::string_view::npos; };
+  const std::string errors = err_ring_.tail();
+  const auto says = [&](std::string_view words) { return errors.find(words) != std::string::npos; };
   if (!says("Interrupted system call") && !says("EINTR")) return;
   report_.outcome.hint = "a signal can interrupt a call that is watched, and this guest does not try again: --observe off";
 }
