@@ -49,50 +49,6 @@ using keeper::Standing;
 constexpr int kPatienceMs = 100;          // with a command that has connected and says nothing
 constexpr unsigned kPatienceSeconds = 2;  // with what has to be read for a run
 
-// Listens only while there is time for a caller: what a command hands over lies in the socket until somebody takes it, and
-// whoever reads the command's output would wait for as long, although the command has turned to its work itself.
-class Listener {
- public:
-  explicit Listener(Fd directory) : directory_(std::move(directory)) {}
-  Listener(Listener&&) noexcept = default;
-  Listener& operator=(Listener&&) = delete;
-  // The name goes with whoever listens, unless it is somebody else's by now.
-  ~Listener() {
-    if (directory_.valid() && !name_.empty() && name() == name_) {
-      ::unlinkat(directory_.get(), wire::kAttendantSocket, 0);
-    }
-  }
-
-  Status begin(Poller& poller, Poller::Handler on_caller) {
-    // Of a keeper that came after ours, whose end we have yet to hear of.
-    if (!name_.empty() && name() != name_) return fail(ErrorCode::kRefused, "attendant", "another one has its place");
-    CLOCHE_TRY_ASSIGN(socket_, keeper::listen_as_attendant(directory_));
-    CLOCHE_TRY(sys::set_nonblocking(socket_.get()));
-    name_ = name();
-    CLOCHE_TRY_ASSIGN(watch_, poller.watch(socket_.get(), EPOLLIN, std::move(on_caller)));
-    return {};
-  }
-  // One caller; all others are sent away, and so is everybody from now on: who knows how long this one takes.
-  Fd accept_last() {
-    Fd out(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    watch_.reset();
-    socket_.reset();
-    return out;
-  }
-
- private:
-  // Numbers of inodes come again, with another time.
-  std::string name() const {
-    struct stat st{};
-    if (::fstatat(directory_.get(), wire::kAttendantSocket, &st, AT_SYMLINK_NOFOLLOW) != 0) return {};
-    return fmt::format("{} {} {}", st.st_ino, st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
-  }
-  Fd directory_;
-  Fd socket_;
-  Poller::Watch watch_;
-  std::string name_;
-};
-
 // A command that has connected.
 class Caller {
  public:
@@ -270,6 +226,50 @@ class AttendedPlace : public RunPlace {
 bool operator==(const ProbeOptions& a, const ProbeOptions& b) {
   return a.init_override == b.init_override && a.cgroup_name == b.cgroup_name;
 }
+
+// Listens only while there is time for a caller: what a command hands over lies in the socket until somebody takes it, and
+// whoever reads the command's output would wait for as long, although the command has turned to its work itself.
+class Listener {
+ public:
+  explicit Listener(Fd directory) : directory_(std::move(directory)) {}
+  Listener(Listener&&) noexcept = default;
+  Listener& operator=(Listener&&) = delete;
+  // The name goes with whoever listens, unless it is somebody else's by now.
+  ~Listener() {
+    if (directory_.valid() && !name_.empty() && name() == name_) {
+      ::unlinkat(directory_.get(), wire::kAttendantSocket, 0);
+    }
+  }
+
+  Status begin(Poller& poller, Poller::Handler on_caller) {
+    // Of a keeper that came after ours, whose end we have yet to hear of.
+    if (!name_.empty() && name() != name_) return fail(ErrorCode::kRefused, "attendant", "another one has its place");
+    CLOCHE_TRY_ASSIGN(socket_, keeper::listen_as_attendant(directory_));
+    CLOCHE_TRY(sys::set_nonblocking(socket_.get()));
+    name_ = name();
+    CLOCHE_TRY_ASSIGN(watch_, poller.watch(socket_.get(), EPOLLIN, std::move(on_caller)));
+    return {};
+  }
+  // One caller; all others are sent away, and so is everybody from now on: who knows how long this one takes.
+  Fd accept_last() {
+    Fd out(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    watch_.reset();
+    socket_.reset();
+    return out;
+  }
+
+ private:
+  // Numbers of inodes come again, with another time.
+  std::string name() const {
+    struct stat st{};
+    if (::fstatat(directory_.get(), wire::kAttendantSocket, &st, AT_SYMLINK_NOFOLLOW) != 0) return {};
+    return fmt::format("{} {} {}", st.st_ino, st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+  }
+  Fd directory_;
+  Fd socket_;
+  Poller::Watch watch_;
+  std::string name_;
+};
 
 class Attendant {
  public:
