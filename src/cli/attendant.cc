@@ -39,6 +39,7 @@
 #include "keeper/standing.h"
 #include "sys/channel.h"
 #include "sys/file.h"
+#include "sys/turns.h"
 #include "wire/handover.h"
 
 namespace cloche::cli {
@@ -67,9 +68,6 @@ class Caller {
     ::fcntl(socket_.get(), F_SETFL, 0);
     const wire::HandoverAnswer answer{code};
     (void)sys::send_bytes(socket_.get(), &answer, sizeof answer, {});  // or it is gone
-    // The kernel has put it on our cpu, since whoever speaks to another process mostly sleeps next. What is left for us to
-    // do nobody waits for.
-    ::sched_yield();
   }
   // From now on its end is ours, until it is told how its run has ended: what is still to be written to its streams may
   // be taken by nobody, and then we would wait for ever, for a command that is not there any more.
@@ -324,9 +322,21 @@ class Attendant {
     if (!args || !is_plain(*args)) return false;
     AttendedPlace place(*engine_, caller);
     const auto code = run_at(place, *args);
-    if (code) caller.tell(*code);
+    if (code) bid_farewell(caller, *code);
     return code.has_value();
   }
+
+  // The kernel has put it on our cpu, or will put there whoever waits for its end, since whoever speaks to another process
+  // mostly sleeps next. So we do: nobody waits for what is left for us to do, but where one command follows another.
+  void bid_farewell(const Caller& caller, int code) {
+    caller.tell(code);
+    const auto now = Clock::now();
+    const bool alone = now - std::exchange(told_, now) > kInARow;
+    if (alone) ::nanosleep(&kEndOfACommand, nullptr);
+  }
+
+  static constexpr std::chrono::milliseconds kInARow{5};
+  static constexpr timespec kEndOfACommand{0, 50'000};
 
   std::unique_ptr<ResidentEngine> engine_;
   Listener listener_;
@@ -336,6 +346,7 @@ class Attendant {
   std::string path_ = own_program();
   std::string program_ = keeper::identity_of(path_);
   std::string init_ = keeper::identity_of(*engine_->host().init);
+  Clock::time_point told_;
   bool called_ = false;
   bool outdated_ = false;
   Clock::time_point order_at_ = Clock::time_point::max();
@@ -349,6 +360,8 @@ Status start(Words words) {
   Fd socket(keeper);
   if (::fcntl(keeper, F_SETFD, FD_CLOEXEC) != 0) return fail_errno(errno, "attendant", "no socket of a keeper");
   CLOCHE_TRY_ASSIGN(auto engine, ResidentEngine::make(probe_fast(), std::move(socket)));
+  sys::take_longer_turns();  // than the guests whose output it passes on
+  ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);  // what it waits for is short
   CLOCHE_TRY_ASSIGN(Standing standing, keeper::standing_of("self"));
   CLOCHE_TRY_ASSIGN(Fd directory, keeper::open_directory(words[0], false));
   Attendant attendant(std::move(engine), Listener(std::move(directory)), std::move(standing));

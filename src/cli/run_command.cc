@@ -138,11 +138,11 @@ std::optional<Report> run_or_refuse(const RunArgs& args, const Voice& voice, Run
   };
   const auto cancel = place.begin(args);
   if (!cancel) return refuse(cancel.error());
-  const Environment env = read_environment();
+  Environment env = read_environment();
   auto made = make_policy(args, env);
   if (!made) return refuse(made.error());
   policy = std::move(*made);
-  auto wanted = make_request(args, policy, env);
+  auto wanted = make_request(args, policy, std::move(env));
   if (!wanted) return refuse(wanted.error());
   auto id = make_run_id();
   if (!id) return refuse(id.error());
@@ -151,7 +151,7 @@ std::optional<Report> run_or_refuse(const RunArgs& args, const Voice& voice, Run
   if (policy.backend == BackendChoice::kNone) {
     fputs("cloche: warning: backend 'none' contains nothing; for development only\n", stderr);
   }
-  beside.record.arm(env, wanted->id, policy);
+  beside.record.arm(wanted->env, wanted->id, policy);
   if (beside.outputs) {
     const auto need = beside.outputs->needs_record() ? RunRecord::Need::kMust : RunRecord::Need::kMay;
     if (auto begun = beside.record.begin(need); !begun) {
@@ -162,10 +162,10 @@ std::optional<Report> run_or_refuse(const RunArgs& args, const Voice& voice, Run
   if (!files) return refusal(*wanted, policy, files.error());
   beside.files = std::move(*files);
   if (!policy.workspace.path.empty()) wanted->run_directory = canonical_place(beside.record.record()->path());
-  beside.control = make_control(args, policy, env, wanted->id);
+  beside.control = make_control(args, policy, wanted->env, wanted->id);
   auto report = run_wired(policy, *wanted, voice, args.parsed, place, asked, *cancel, beside);
   if (!report) return refusal(*wanted, policy, report.error());
-  keep_advice_below_ceilings(*report, args, env);
+  keep_advice_below_ceilings(*report, args, wanted->env);
   return std::move(*report);
 }
 

@@ -57,7 +57,7 @@ std::vector<std::string> named_ceilings(const RunArgs& args);
 // Lines of policies that the report names, but that no policy could have here.
 void keep_advice_below_ceilings(Report& report, const RunArgs& args, const Environment& env);
 std::string current_directory();
-Result<Request> make_request(const RunArgs& args, const Policy& policy, const Environment& env);
+Result<Request> make_request(const RunArgs& args, const Policy& policy, Environment env);
 // What a run with these words would do on this host.
 Result<Plan> plan_of(const RunArgs& args);
 

@@ -50,13 +50,16 @@ WorkspaceFacts look_at(const HostFacts& host, const std::string& path, const Pol
 
 }  // namespace
 
+std::vector<OwnPlace> places_to_hide(const Policy& policy, const Request& request) {
+  const FileGrants& files = policy.files;
+  const bool sees_nothing = files.read.empty() && files.write.empty() && files.exec.empty() &&
+                            policy.workspace.path.empty() && policy.sockets.empty() && request.puts.empty();
+  return sees_nothing ? std::vector<OwnPlace>() : own_places(request.env);
+}
+
 void complete_facts(HostFacts& host, const Policy& policy, const Request& request) {
   const std::string& home = request.home;
-  const FileGrants& files = policy.files;
-  if (!files.read.empty() || !files.write.empty() || !files.exec.empty() || !policy.workspace.path.empty() ||
-      !policy.sockets.empty() || !request.puts.empty()) {
-    host.own_places = own_places(request.env);
-  }
+  host.own_places = places_to_hide(policy, request);
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
   const bool may_be_weaker = policy.limits.mode == LimitsMode::kBestEffort;

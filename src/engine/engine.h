@@ -24,8 +24,11 @@ inline constexpr const char* kSystemCeiling = "/etc/cloche/ceiling.toml";
 // Starts a plan on the tier that it names.
 Result<Cell> start_cell(const Plan& plan, const LaunchContext& context);
 
+// Places of our own that a grant may hold; none where the guest is granted nothing of the host.
+std::vector<OwnPlace> places_to_hide(const Policy& policy, const Request& request);
+
 // Looks at what only this policy and request make worth looking at: a user's tasks, for tier 0; workspaces; sockets;
-// places of our own that a grant may hold.
+// places to hide.
 void complete_facts(HostFacts& host, const Policy& policy, const Request& request);
 
 // A report for a run that never started.

@@ -24,11 +24,12 @@ constexpr std::chrono::milliseconds kLong{50};  // a run of which a keeper that 
 
 // Of a request what a plan depends on.
 Request essence(const Policy& policy, const Request& request) {
-  Request out = request;
-  out.id = "plan";
-  if (!out.script && !out.argv.empty()) out.argv.resize(1);
-  out.env = select_env(policy.env, request.env);
-  return out;
+  // By name, so that a new member cannot be forgotten; the whole of the environment is not copied.
+  const auto& [id, argv, program, script, env, home, tty, puts, run_directory, keeps_files, cancellable] = request;
+  const std::size_t words = script ? argv.size() : std::min<std::size_t>(argv.size(), 1);
+  const auto end_of_words = argv.begin() + static_cast<std::ptrdiff_t>(words);
+  return {"plan", {argv.begin(), end_of_words}, program, script, select_env(policy.env, env), home, tty, puts,
+          run_directory, keeps_files, cancellable};
 }
 
 // But for where the engine itself is, which moves aside where its group has to hold none.
@@ -64,22 +65,24 @@ bool ResidentEngine::host_is_the_same() {
 std::shared_ptr<const Plan> ResidentEngine::plan_for(const Policy& policy, const Request& request) {
   if (policy.needs_gateway() || !policy.workspace.path.empty() || policy.tier == Tier::kProcess) return nullptr;
   Request wanted = essence(policy, request);
-  HostFacts facts = host();
-  complete_facts(facts, policy, request);
+  std::vector<OwnPlace> places = places_to_hide(policy, request);
   const auto known = std::ranges::find_if(known_, [&](const Known& one) {
-    return one.policy == policy && one.request == wanted && one.own_places == facts.own_places;
+    return one.policy == policy && one.request == wanted && one.own_places == places;
   });
   if (known != known_.end()) {
     known_.splice(known_.begin(), known_, known);
     return known->plan;
   }
+  HostFacts facts = host();
+  complete_facts(facts, policy, request);
+  facts.own_places = places;
   auto made = make_plan(policy, request, facts);
   if (!made || !keeper::can_serve(*made, facts) || made->tty || made->keeps_scratch) return nullptr;
   if (!make_hidden(*made, request.env)) return nullptr;
   auto plan = std::make_shared<const Plan>(std::move(*made));
   // What is to be hidden in a grant may come and go between two runs.
   if (request.script || holds_own_place(*plan, facts)) return plan;
-  known_.push_front({policy, std::move(wanted), std::move(facts.own_places), plan});
+  known_.push_front({policy, std::move(wanted), std::move(places), plan});
   if (known_.size() > kMostPlans) known_.pop_back();
   return plan;
 }

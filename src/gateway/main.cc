@@ -1,10 +1,8 @@
 // cloche-gateway: the way out of one cell. Started by the engine, with its control socket and nothing else.
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "gateway/confine.h"
 #include "gateway/server.h"
 #include "sys/channel.h"
+#include "sys/turns.h"
 
 namespace cloche::gateway {
 namespace {
@@ -70,28 +69,6 @@ Result<std::vector<std::uint16_t>> ports_of(const egress::Settings& settings) {
   return ports;
 }
 
-// A process that is woken may be put before the one that woke it. A guest or a server that has sent half of what it
-// has to say would stop for this one, which would pass the half on, sleep and be woken again for the rest. Whoever has
-// longer turns than the others is put before them less often, and gets no less in all. Only faster: a kernel before
-// 6.12 takes it and does nothing, one that says no is left alone, and so is whatever else was chosen for the engine.
-void take_longer_turns() {
-  struct {  // sched_attr, in a header that cannot be had together with the C library's
-    std::uint32_t size;
-    std::uint32_t policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t runtime;
-    std::uint64_t deadline;
-    std::uint64_t period;
-  } attributes{};
-  constexpr std::uint64_t kTurn = 20'000'000;  // nanoseconds
-  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;
-  attributes.runtime = kTurn;
-  (void)::syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 Status run() {
   CLOCHE_TRY_ASSIGN(egress::Settings settings, receive_settings(egress::kControlFd));
   CLOCHE_TRY_ASSIGN(Vault vault, Vault::make(settings));
@@ -100,7 +77,7 @@ Status run() {
   const std::uint32_t uid = settings.uid;
   CLOCHE_TRY_ASSIGN(const std::unique_ptr<Server> server,
                     Server::make(*loop, egress::kControlFd, std::move(settings), std::move(vault)));
-  take_longer_turns();
+  sys::take_longer_turns();
   CLOCHE_TRY(leave_host(uid));
   CLOCHE_TRY(lock_down(ports));
   return server->serve();

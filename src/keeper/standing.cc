@@ -23,12 +23,28 @@ namespace {
 
 constexpr std::size_t kStatusLimit = 64 * 1024;
 
-std::string field(const std::string& status, std::string_view name) {
-  const std::size_t at = status.find("\n" + std::string(name) + ":");
-  if (at == std::string::npos) return {};
-  const std::size_t begin = at + name.size() + 2;
-  return status.substr(begin, status.find('\n', begin) - begin);
-}
+// Lines "name:value". Who asks in their order has each looked at once.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : text_(text) {}
+  std::string of(std::string_view name) {
+    for (std::size_t at : {next_, std::size_t{0}}) {
+      while (at < text_.size()) {
+        const std::size_t end = std::min(text_.find('\n', at), text_.size());
+        const std::string_view line = text_.substr(at, end - at);
+        at = end + 1;
+        if (!line.starts_with(name) || !line.substr(name.size()).starts_with(':')) continue;
+        next_ = at;
+        return std::string(line.substr(name.size() + 1));
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t next_ = 0;
+};
 
 Result<std::string> link_of(const std::string& path) {
   char text[256];
@@ -58,8 +74,8 @@ constexpr std::array<Namespace, 10> kNamespaces = {{{"mnt", "mnt", 3},
 constexpr std::size_t kWallsEnd = 4;
 constexpr std::size_t kClockBegin = 8;
 constexpr std::string_view kNone = "-";  // a kernel without namespaces of this kind
-constexpr std::array<std::string_view, 8> kRights = {"Uid",     "Gid",             "Groups", "NoNewPrivs",
-                                                     "Seccomp", "Seccomp_filters", "CapEff", "CapBnd"};
+constexpr std::array<std::string_view, 8> kRights = {"Uid",    "Gid",        "Groups",  "CapEff",
+                                                     "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters"};
 constexpr std::string_view kLabel = "its security label";
 
 // In the words of the links, and without them: below /proc the kernel has to make an entry for each, of each new process.
@@ -124,12 +140,13 @@ Result<Standing> look_at(const std::string& proc, bool labels) {
   }
   out.root = fmt::format("{}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id);
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
-  for (const std::string_view name : kRights) out.rights.emplace_back(field(status, name));
+  Fields fields(status);
+  out.umask = fields.of("Umask");
+  for (const std::string_view name : kRights) out.rights.push_back(fields.of(name));
   if (labels) {
     CLOCHE_TRY_ASSIGN(std::string label, label_of(proc));
     out.rights.push_back(std::move(label));
   }
-  out.umask = field(status, "Umask");
   return out;
 }
 

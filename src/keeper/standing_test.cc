@@ -79,8 +79,8 @@ TEST(Standing, WhatLandlockKeepsIsToldByWhatItTakesToEnterIt) {
   auto ours = standing_of("self");
   ASSERT_TRUE(ours);
   const auto with = [&](const char* capabilities) {
-    ours->rights.at(3) = "\t0";
-    ours->rights.at(6) = capabilities;
+    ours->rights.at(5) = "\t0";
+    ours->rights.at(3) = capabilities;
     return can_tell_confined(*ours);
   };
   EXPECT_TRUE(with("\t0000000000000000"));

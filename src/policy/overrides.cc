@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "policy/key_value.h"
 #include "policy/text.h"
@@ -12,7 +14,7 @@ namespace {
 
 const KeySpec* find_by_environment(std::string_view name) {
   for (const KeySpec& spec : key_table()) {
-    if (environment_name(spec) == name) return &spec;
+    if (is_environment_name(name, spec)) return &spec;
   }
   return nullptr;
 }
@@ -61,18 +63,19 @@ Status set_scalar(Policy& policy, std::string_view dotted_key, std::string_view 
 
 Status apply_env_overrides(Policy& policy, const std::map<std::string, std::string>& env) {
   constexpr std::string_view kPrefix = "CLOCHE_";
-  Policy changed = policy;
+  std::optional<Policy> changed;
   for (auto it = env.lower_bound(std::string(kPrefix)); it != env.end() && it->first.starts_with(kPrefix); ++it) {
     const auto& [name, text] = *it;
     const KeySpec* spec = find_by_environment(name);
     if (spec != nullptr) {
-      CLOCHE_TRY(set_scalar(changed, spec->name, text, name));
+      if (!changed) changed = policy;
+      CLOCHE_TRY(set_scalar(*changed, spec->name, text, name));
     } else if (names_a_section(name)) {
       return fail(ErrorCode::kInvalidInput, "environment", fmt::format("{} is not a known variable", shown_text(name)),
                   fmt::format("the nearest is {}", nearest_variable(name)));
     }
   }
-  policy = std::move(changed);
+  if (changed) policy = std::move(*changed);
   return {};
 }
 

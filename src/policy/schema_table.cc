@@ -406,12 +406,26 @@ bool is_scalar(KeyType type) {
 
 bool is_settable(const KeySpec& spec) { return is_scalar(spec.type) && spec.type != kVersion && spec.type != kParent; }
 
+namespace {
+
+constexpr std::string_view kVariables = "CLOCHE_";
+
+constexpr char in_a_variable(char c) {
+  return c == '.' ? '_' : (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+}  // namespace
+
 std::string environment_name(const KeySpec& spec) {
-  std::string out = "CLOCHE_";
-  for (const char c : spec.name) {
-    out += c == '.' ? '_' : (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : c;
-  }
+  std::string out(kVariables);
+  for (const char c : spec.name) out += in_a_variable(c);
   return out;
+}
+
+bool is_environment_name(std::string_view name, const KeySpec& spec) {
+  if (!name.starts_with(kVariables)) return false;
+  name.remove_prefix(kVariables.size());
+  return std::ranges::equal(name, spec.name, {}, {}, in_a_variable);
 }
 
 }  // namespace cloche

@@ -118,5 +118,6 @@ bool is_section(std::string_view name);             // "limits": a table of keys
 bool is_scalar(KeyType type);                       // can be given as one text: environment and flags
 bool is_settable(const KeySpec& spec);              // scalar, and not about the file itself
 std::string environment_name(const KeySpec& spec);  // "CLOCHE_LIMITS_PIDS"
+bool is_environment_name(std::string_view name, const KeySpec& spec);
 
 }  // namespace cloche

@@ -40,8 +40,9 @@ inline Path proc_path(uint32_t pid, const char* name) {
 }
 
 struct Content {
+  long size = -1;  // before the text, most of whose pages are never touched
+  const char* next = text;
   char text[16 * 1024];  // of one with a thousand groups, on a machine with thousands of cpus
-  long size = -1;
 
   // False also where it does not fit: then nothing can be said.
   bool read(uint32_t pid, const char* name) {
@@ -49,24 +50,38 @@ struct Content {
     const long fd = raw_call(SYS_openat, AT_FDCWD, pointer(path.text), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     size = raw_call(SYS_read, fd, pointer(text), sizeof text);
+    next = text;
     raw_call(SYS_close, fd);
     return size > 0 && size < static_cast<long>(sizeof text);
   }
-  // What follows the name of a line, up to its end; null: there is none.
-  const char* line(const char* name) const {
-    for (const char* at = text; at < text + size; ++at) {
+  // What follows the name of a line, up to its end; null: there is none. Who asks in the order of the file has each line
+  // looked at once.
+  const char* line(const char* name) {
+    const char* const found = line_between(name, next, end());
+    const char* const out = found != nullptr ? found : line_between(name, text, next);
+    if (out != nullptr) next = start_after(out);
+    return out;
+  }
+  const char* end() const { return text + size; }
+
+ private:
+  const char* start_after(const char* at) const {
+    while (at < end() && *at != '\n') ++at;
+    return at < end() ? at + 1 : at;
+  }
+  // `from`: where a line begins.
+  const char* line_between(const char* name, const char* from, const char* to) const {
+    for (const char* at = from; at < to; at = start_after(at)) {
       const char* want = name;
       const char* have = at;
-      while (*want != '\0' && have < text + size && *have == *want) ++have, ++want;
-      if (*want == '\0' && have < text + size && *have == ':') return have + 1;
-      while (at < text + size && *at != '\n') ++at;
+      while (*want != '\0' && have < end() && *have == *want) ++have, ++want;
+      if (*want == '\0' && have < end() && *have == ':') return have + 1;
     }
     return nullptr;
   }
-  const char* end() const { return text + size; }
 };
 
-inline bool same_line(const Content& a, const Content& b, const char* name) {
+inline bool same_line(Content& a, Content& b, const char* name) {
   const char* left = a.line(name);
   const char* right = b.line(name);
   if (left == nullptr || right == nullptr) return left == right;
@@ -78,7 +93,7 @@ inline bool same_line(const Content& a, const Content& b, const char* name) {
 }
 
 // In how many pid namespaces a process has a number, from ours on inwards.
-inline int depth(const Content& status) {
+inline int depth(Content& status) {
   int out = 0;
   for (const char* at = status.line("NSpid"); at != nullptr && at < status.end() && *at != '\n'; ++at) out += *at == '\t';
   return out;
@@ -115,12 +130,16 @@ inline bool same_walls(uint32_t pid) {
   walls::Content theirs;
   walls::Content ours;
   if (pid == 0 || !theirs.read(pid, "status") || !ours.read(0, "status")) return false;
-  static constexpr const char* kLines[] = {"Uid",    "Gid",        "Groups",  "CapEff",
-                                           "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters"};
-  for (const char* name : kLines) {
+  // In the order of the file.
+  static constexpr const char* kOwners[] = {"Uid", "Gid", "Groups"};
+  static constexpr const char* kRights[] = {"CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters"};
+  for (const char* name : kOwners) {
     if (!walls::same_line(theirs, ours, name)) return false;
   }
   if (walls::depth(theirs) != walls::depth(ours)) return false;
+  for (const char* name : kRights) {
+    if (!walls::same_line(theirs, ours, name)) return false;
+  }
   const walls::Place user = walls::place_of(pid, "ns/user");
   if (user == walls::Place::kOther || walls::place_of(pid, "ns/mnt") == walls::Place::kOther) return false;
   // A user namespace has one map.
