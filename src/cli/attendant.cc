@@ -4,7 +4,6 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +17,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -322,21 +322,9 @@ class Attendant {
     if (!args || !is_plain(*args)) return false;
     AttendedPlace place(*engine_, caller);
     const auto code = run_at(place, *args);
-    if (code) bid_farewell(caller, *code);
+    if (code) caller.tell(*code);
     return code.has_value();
   }
-
-  // The kernel has put it on our cpu, or will put there whoever waits for its end, since whoever speaks to another process
-  // mostly sleeps next. So we do: nobody waits for what is left for us to do, but where one command follows another.
-  void bid_farewell(const Caller& caller, int code) {
-    caller.tell(code);
-    const auto now = Clock::now();
-    const bool alone = now - std::exchange(told_, now) > kInARow;
-    if (alone) ::nanosleep(&kEndOfACommand, nullptr);
-  }
-
-  static constexpr std::chrono::milliseconds kInARow{5};
-  static constexpr timespec kEndOfACommand{0, 50'000};
 
   std::unique_ptr<ResidentEngine> engine_;
   Listener listener_;
@@ -346,7 +334,6 @@ class Attendant {
   std::string path_ = own_program();
   std::string program_ = keeper::identity_of(path_);
   std::string init_ = keeper::identity_of(*engine_->host().init);
-  Clock::time_point told_;
   bool called_ = false;
   bool outdated_ = false;
   Clock::time_point order_at_ = Clock::time_point::max();
@@ -360,8 +347,9 @@ Status start(Words words) {
   Fd socket(keeper);
   if (::fcntl(keeper, F_SETFD, FD_CLOEXEC) != 0) return fail_errno(errno, "attendant", "no socket of a keeper");
   CLOCHE_TRY_ASSIGN(auto engine, ResidentEngine::make(probe_fast(), std::move(socket)));
-  sys::take_longer_turns();  // than the guests whose output it passes on
-  ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);  // what it waits for is short
+  // Than the guests whose output it passes on, and the commands that it tells of their end, but no more than that: who gives
+  // up a turn beside busy processes waits for as long (keeper/client.cc).
+  sys::take_turns_of(std::chrono::milliseconds(4));
   CLOCHE_TRY_ASSIGN(Standing standing, keeper::standing_of("self"));
   CLOCHE_TRY_ASSIGN(Fd directory, keeper::open_directory(words[0], false));
   Attendant attendant(std::move(engine), Listener(std::move(directory)), std::move(standing));

@@ -58,8 +58,12 @@ std::vector<OwnPlace> places_to_hide(const Policy& policy, const Request& reques
 }
 
 void complete_facts(HostFacts& host, const Policy& policy, const Request& request) {
+  complete_facts(host, policy, request, places_to_hide(policy, request));
+}
+
+void complete_facts(HostFacts& host, const Policy& policy, const Request& request, std::vector<OwnPlace> to_hide) {
   const std::string& home = request.home;
-  host.own_places = places_to_hide(policy, request);
+  host.own_places = std::move(to_hide);
   const bool tier_zero = policy.tier == Tier::kProcess && policy.backend != BackendChoice::kBwrap;
   if (tier_zero && !host.is_root) host.user_tasks = count_user_tasks(host.uid);
   const bool may_be_weaker = policy.limits.mode == LimitsMode::kBestEffort;

@@ -30,6 +30,7 @@ std::vector<OwnPlace> places_to_hide(const Policy& policy, const Request& reques
 // Looks at what only this policy and request make worth looking at: a user's tasks, for tier 0; workspaces; sockets;
 // places to hide.
 void complete_facts(HostFacts& host, const Policy& policy, const Request& request);
+void complete_facts(HostFacts& host, const Policy& policy, const Request& request, std::vector<OwnPlace> to_hide);
 
 // A report for a run that never started.
 Report refusal(const Request& request, const Policy& policy, const Error& error);

@@ -24,12 +24,20 @@ constexpr std::chrono::milliseconds kLong{50};  // a run of which a keeper that 
 
 // Of a request what a plan depends on.
 Request essence(const Policy& policy, const Request& request) {
-  // By name, so that a new member cannot be forgotten; the whole of the environment is not copied.
+  // All members are named, so that a new one cannot be forgotten; the whole of the environment is not copied.
   const auto& [id, argv, program, script, env, home, tty, puts, run_directory, keeps_files, cancellable] = request;
   const std::size_t words = script ? argv.size() : std::min<std::size_t>(argv.size(), 1);
-  const auto end_of_words = argv.begin() + static_cast<std::ptrdiff_t>(words);
-  return {"plan", {argv.begin(), end_of_words}, program, script, select_env(policy.env, env), home, tty, puts,
-          run_directory, keeps_files, cancellable};
+  return {.id = "plan",
+          .argv = {argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(words)},
+          .program = program,
+          .script = script,
+          .env = select_env(policy.env, env),
+          .home = home,
+          .tty = tty,
+          .puts = puts,
+          .run_directory = run_directory,
+          .keeps_files = keeps_files,
+          .cancellable = cancellable};
 }
 
 // But for where the engine itself is, which moves aside where its group has to hold none.
@@ -74,8 +82,7 @@ std::shared_ptr<const Plan> ResidentEngine::plan_for(const Policy& policy, const
     return known->plan;
   }
   HostFacts facts = host();
-  complete_facts(facts, policy, request);
-  facts.own_places = places;
+  complete_facts(facts, policy, request, places);
   auto made = make_plan(policy, request, facts);
   if (!made || !keeper::can_serve(*made, facts) || made->tty || made->keeps_scratch) return nullptr;
   if (!make_hidden(*made, request.env)) return nullptr;

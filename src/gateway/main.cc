@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -77,7 +78,7 @@ Status run() {
   const std::uint32_t uid = settings.uid;
   CLOCHE_TRY_ASSIGN(const std::unique_ptr<Server> server,
                     Server::make(*loop, egress::kControlFd, std::move(settings), std::move(vault)));
-  sys::take_longer_turns();
+  sys::take_turns_of(std::chrono::milliseconds(20));
   CLOCHE_TRY(leave_host(uid));
   CLOCHE_TRY(lock_down(ports));
   return server->serve();

@@ -34,7 +34,7 @@ std::string nearest_variable(std::string_view name) {
     if (!is_settable(spec)) continue;
     std::string candidate = environment_name(spec);
     // Without the part all of them share, which would use up the 64 bytes that are compared.
-    const std::size_t distance = edit_distance(name.substr(7), std::string_view(candidate).substr(7));
+    const std::size_t distance = edit_distance(name.substr(kVariables.size()), std::string_view(candidate).substr(kVariables.size()));
     if (distance < best_distance) {
       best_distance = distance;
       best = std::move(candidate);
@@ -62,9 +62,8 @@ Status set_scalar(Policy& policy, std::string_view dotted_key, std::string_view 
 }
 
 Status apply_env_overrides(Policy& policy, const std::map<std::string, std::string>& env) {
-  constexpr std::string_view kPrefix = "CLOCHE_";
   std::optional<Policy> changed;
-  for (auto it = env.lower_bound(std::string(kPrefix)); it != env.end() && it->first.starts_with(kPrefix); ++it) {
+  for (auto it = env.lower_bound(std::string(kVariables)); it != env.end() && it->first.starts_with(kVariables); ++it) {
     const auto& [name, text] = *it;
     const KeySpec* spec = find_by_environment(name);
     if (spec != nullptr) {

@@ -408,8 +408,6 @@ bool is_settable(const KeySpec& spec) { return is_scalar(spec.type) && spec.type
 
 namespace {
 
-constexpr std::string_view kVariables = "CLOCHE_";
-
 constexpr char in_a_variable(char c) {
   return c == '.' ? '_' : (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : c;
 }

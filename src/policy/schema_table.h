@@ -117,7 +117,8 @@ std::vector<std::string_view> section_names();      // each once
 bool is_section(std::string_view name);             // "limits": a table of keys, not a key
 bool is_scalar(KeyType type);                       // can be given as one text: environment and flags
 bool is_settable(const KeySpec& spec);              // scalar, and not about the file itself
-std::string environment_name(const KeySpec& spec);  // "CLOCHE_LIMITS_PIDS"
+inline constexpr std::string_view kVariables = "CLOCHE_";  // what their names begin with
+std::string environment_name(const KeySpec& spec);         // "CLOCHE_LIMITS_PIDS"
 bool is_environment_name(std::string_view name, const KeySpec& spec);
 
 }  // namespace cloche

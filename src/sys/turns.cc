@@ -8,7 +8,7 @@
 
 namespace cloche::sys {
 
-void take_longer_turns() {
+void take_turns_of(std::chrono::nanoseconds length) {
   struct {  // sched_attr, in a header that cannot be had together with the C library's
     std::uint32_t size;
     std::uint32_t policy;
@@ -20,11 +20,10 @@ void take_longer_turns() {
     std::uint64_t period;
   } attributes{};
   constexpr std::uint64_t kResetOnFork = 1;
-  constexpr std::uint64_t kTurn = 20'000'000;  // nanoseconds
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   if (attributes.policy != SCHED_OTHER) return;
   attributes.flags |= kResetOnFork;
-  attributes.runtime = kTurn;
+  attributes.runtime = static_cast<std::uint64_t>(length.count());
   (void)::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

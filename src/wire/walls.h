@@ -40,6 +40,10 @@ inline Path proc_path(uint32_t pid, const char* name) {
 }
 
 struct Content {
+  Content() = default;
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
   long size = -1;  // before the text, most of whose pages are never touched
   const char* next = text;
   char text[16 * 1024];  // of one with a thousand groups, on a machine with thousands of cpus

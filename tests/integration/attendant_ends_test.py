@@ -118,6 +118,7 @@ class Ends(AttendantCase):
         self.assertEqual(self.attended(), before)
         process.send_signal(signal.SIGTERM)
         self.finish(process)
+        self.eventually(lambda: self.attended() == before + 1, "the run that was ended is not counted")
         self.assertEqual(self.attended_run("--", "echo", "fine").stdout, b"fine\n")
 
     def test_stopped_attendant_is_not_waited_for_and_does_no_run_twice(self):
