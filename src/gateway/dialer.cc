@@ -39,7 +39,7 @@ Task<Result<std::unique_ptr<Stream>>> connect_to(Shared& shared, Flow& flow, con
   auto stream = Stream::make(shared.loop, std::move(fd), Stream::Sort::kOwnTcp);
   if (!stream) co_return std::unexpected(std::move(stream).error());
   (*stream)->not_readable();  // if it greets, we are told
-  if (proto::classify(address) == proto::AddressClass::kLoopback) (*stream)->set_near();
+  if (proto::classify(address) == proto::AddressClass::kLoopback) (*stream)->set_end(Stream::End::kNear);
   if (begun != 0) {
     flow.set_server(stream->get());
     (*stream)->not_writable();

@@ -160,7 +160,7 @@ Task<void> serve_direct(Shared& shared, Fd client_fd) {
   const auto wanted = proto::from_sockaddr(reinterpret_cast<const sockaddr*>(&storage), size);
   auto client = Stream::make(shared.loop, std::move(client_fd), Stream::Sort::kOwnTcp);
   if (!wanted || !client) co_return;
-  (*client)->set_near();
+  (*client)->set_end(Stream::End::kGuest);
   Flow flow(shared, Via::kDirect);
   flow.set_client(client->get());
   const Target target = target_of(shared, wanted->address, wanted->port);

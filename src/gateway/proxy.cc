@@ -113,7 +113,7 @@ Task<void> serve_proxy(Shared& shared, Fd client_fd) {
   auto made = Stream::make(shared.loop, std::move(client_fd), Stream::Sort::kOwnTcp);
   if (!made) co_return;
   Stream& client = **made;
-  client.set_near();
+  client.set_end(Stream::End::kGuest);
   char part[kPart];
   const std::int64_t n = co_await client.read_some(part, sizeof part, Clock::now() + kToAsk);
   if (n <= 0) co_return;

@@ -24,7 +24,8 @@ enum class Drained { kAll, kBroken };
 // Everything in the pipe, out of it.
 Task<Drained> drain(const sys::Pipe& pipe, Stream& to, std::size_t left) {
   while (left > 0) {
-    const ssize_t n = ::splice(pipe.read.get(), nullptr, to.fd(), nullptr, left, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    const std::size_t piece = std::min(left, to.piece());
+    const ssize_t n = ::splice(pipe.read.get(), nullptr, to.fd(), nullptr, piece, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (n > 0) {
       left -= static_cast<std::size_t>(n);
       continue;

@@ -68,8 +68,8 @@ void Stream::reset_on_close() {
 }
 
 void Stream::expect_much() const {
-  constexpr int kBytes = 128 * 1024;  // the kernel doubles it, for what it needs itself
-  if (near_) ::setsockopt(fd(), SOL_SOCKET, SO_SNDBUF, &kBytes, sizeof kBytes);
+  constexpr int kBytes = 512 * 1024;  // the kernel doubles it, for what it needs itself
+  if (end_ != End::kFar) ::setsockopt(fd(), SOL_SOCKET, SO_SNDBUF, &kBytes, sizeof kBytes);
 }
 
 void Stream::end_of_writing() { ::shutdown(fd(), SHUT_WR); }

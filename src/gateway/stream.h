@@ -49,11 +49,15 @@ class Stream {
   // Of what was written, nothing is on its way any more.
   bool has_arrived() const;
   void end_of_writing();
-  // The other end is on this machine.
-  void set_near() { near_ = true; }
-  // From here on much goes this way. To an end on this machine no more waits in the kernel than fits a cpu's cache, where the
-  // reader then finds it; between machines the kernel knows better how much has to be on its way.
+  // Where the other end is: on another machine, on this one, or in the cell.
+  enum class End : std::uint8_t { kFar, kNear, kGuest };
+  void set_end(End end) { end_ = end; }
+  // From here on much goes this way. To an end on this machine at most a megabyte waits in the kernel: enough for both ends to
+  // be busy, and more would be out of the cpu's cache when it is read. Between machines the kernel knows better.
   void expect_much() const;
+  // The most that is written at once. The cell's network would make one segment of half a megabyte of it, and the guest would
+  // wait for the whole of it before it has something to read.
+  std::size_t piece() const { return end_ == End::kGuest ? kGuestPiece : SIZE_MAX; }
 
   struct Wait {
     Loop& loop;
@@ -117,12 +121,14 @@ class Stream {
   Task<int> write_all(std::string_view bytes, Clock::time_point deadline = kNever);
 
  private:
+  static constexpr std::size_t kGuestPiece = 64 * 1024;
+
   Stream(Loop& loop, Fd fd, Sort sort) : loop_(loop), fd_(std::move(fd)), sort_(sort) {}
 
   Loop& loop_;
   Fd fd_;
   Sort sort_;
-  bool near_ = false;
+  End end_ = End::kFar;
   Loop::Turn turn_ = Loop::Turn::kNext;
   bool readable_ = true;
   bool writable_ = true;

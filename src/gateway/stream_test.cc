@@ -126,9 +126,13 @@ TEST(Stream, LittleWaitsForAnEndOnThisMachineAndWhatTheKernelLikesForOthers) {
   const int usual = most_unsent(*to);
   to->expect_much();
   EXPECT_EQ(most_unsent(*to), usual);
-  to->set_near();
+  EXPECT_GT(to->piece(), 1024u * 1024);
+  to->set_end(Stream::End::kNear);
   to->expect_much();
-  EXPECT_EQ(most_unsent(*to), 256 * 1024);
+  EXPECT_EQ(most_unsent(*to), 1024 * 1024);
+  EXPECT_GT(to->piece(), 1024u * 1024);
+  to->set_end(Stream::End::kGuest);
+  EXPECT_EQ(to->piece(), 64u * 1024);
 }
 
 }  // namespace
