@@ -56,8 +56,9 @@ class Caller {
   Caller(Fd socket, keeper::Peer peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
 
   int descriptor() const { return socket_.get(); }
-  // Its words, if it may be served. `room`: for its message.
-  std::optional<Stance> receive(const Standing& ours, std::string& room);
+  // Its words, if it may be served. `room`: for its message; `meanwhile`: what can be done before they come.
+  template <typename Work>
+  std::optional<Stance> receive(const Standing& ours, std::string& room, Work meanwhile);
   // From here on its run is ours; unless it has taken it back.
   bool take() const {
     pollfd full{token_.get(), POLLIN, 0};
@@ -89,7 +90,8 @@ class Caller {
   Fd token_;
 };
 
-std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
+template <typename Work>
+std::optional<Stance> Caller::receive(const Standing& ours, std::string& room, Work meanwhile) {
   // Whoever is not served has said it in vain, and nothing of it stays.
   struct Wiped {
     std::string& text;
@@ -99,6 +101,7 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room) {
 
   // What makes no wall, while it looks at us: it has yet to ask.
   if (!keeper::same_standing(peer_, ours, keeper::Look::kClock) || !keeper::same_means(peer_)) return std::nullopt;
+  meanwhile();
   pollfd readable{socket_.get(), POLLIN, 0};
   if (::poll(&readable, 1, kPatienceMs) <= 0) return std::nullopt;
   Stance out;
@@ -180,9 +183,13 @@ class AttendedPlace : public RunPlace {
  public:
   AttendedPlace(ResidentEngine& engine, const Caller& caller) : engine_(engine), caller_(caller) {}
 
-  Result<int> begin(const RunArgs& /*args*/) override {
+  // What does not depend on what is asked for.
+  void prepare() {
+    engine_.look_ahead();
     cancel_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (!cancel_.valid()) return fail_errno(errno, "attendant", "no descriptor left");
+  }
+  Result<int> begin(const RunArgs& /*args*/) override {
+    if (!cancel_.valid()) return fail(ErrorCode::kSystem, "attendant", "no descriptor left");
     CLOCHE_TRY_ASSIGN(watch_, engine_.poller().watch(caller_.descriptor(), EPOLLIN, [this](auto) { on_word(); }));
     return cancel_.get();
   }
@@ -312,7 +319,8 @@ class Attendant {
       Patience() { ::alarm(kPatienceSeconds); }
       ~Patience() { ::alarm(0); }
     } patience;
-    auto stance = caller.receive(standing_, room_);
+    AttendedPlace place(*engine_, caller);
+    auto stance = caller.receive(standing_, room_, [&] { place.prepare(); });
     if (!stance) return false;
     auto borrowed = BorrowedStance::take(std::move(*stance));
     if (!borrowed || !(probe_options_from_environment() == probing_)) return false;
@@ -320,7 +328,6 @@ class Attendant {
     if (words.empty() || std::string_view(words.front()) != "run") return false;
     const auto args = read_run_args(words.subspan(1));
     if (!args || !is_plain(*args)) return false;
-    AttendedPlace place(*engine_, caller);
     const auto code = run_at(place, *args);
     if (code) caller.tell(*code);
     return code.has_value();

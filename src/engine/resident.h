@@ -29,6 +29,8 @@ class ResidentEngine {
   // Not without its keeper, nor when it can no longer wait for anything: whoever waits for runs ends then.
   bool is_of_use() const { return !failed_ && keeper_->connected(); }
 
+  // When somebody has come and has yet to ask: looks at what a cell is made from, for the run that follows.
+  void look_ahead() { keeper_->look_ahead(); }
   // Null: not one for the keeper's cells, or refused. Whoever does the run some other way will hear why.
   std::shared_ptr<const Plan> plan_for(const Policy& policy, const Request& request);
   // Of a plan that was made for this policy and this request.

@@ -30,6 +30,10 @@ class Client {
   void keep_at_hand(std::size_t most) { shelf_ = std::make_unique<Shelf>(most); }
   // Between runs: orders what was used up.
   void top_up();
+  // While nobody waits: looks at what a cell at hand is made from, for the next run.
+  void look_ahead() {
+    if (shelf_) shelf_->look_ahead();
+  }
   // Of an attendant: it is at a run that takes its time; it has done one.
   enum class Attended : std::uint8_t { kOver, kGoesOn };
   void tell_attended(Attended what);

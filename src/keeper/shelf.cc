@@ -67,7 +67,7 @@ Shelf::Kind* Shelf::kind_of(const std::shared_ptr<const Plan>& plan, const std::
       const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
       retire_unused(oldest->last + Clock::duration(1));
     }
-    known = kinds_.insert(kinds_.end(), Kind{plan, std::move(words), std::move(*sources), 0, 0, {}, {}});
+    known = kinds_.insert(kinds_.end(), Kind{.plan = plan, .wish = std::move(words), .sources = std::move(*sources)});
   }
   known->last = Clock::now();
   return &*known;
@@ -80,7 +80,8 @@ std::optional<Cell> Shelf::take(const std::shared_ptr<const Plan>& plan, const s
   Kind* kind = kind_of(plan, wish);
   if (kind == nullptr) return std::nullopt;
   if (++kind->asked > 1) kind->due = std::min(kind->due + 1, most_);
-  const std::uint64_t now = kind->ready.empty() ? 0 : identities_of(kind->sources);
+  const auto seen = std::exchange(kind->seen, std::nullopt);
+  const std::uint64_t now = kind->ready.empty() ? 0 : seen ? *seen : identities_of(kind->sources);
   while (!kind->ready.empty()) {
     Ready ready = std::move(kind->ready.front());
     kind->ready.pop_front();
@@ -94,6 +95,12 @@ std::optional<Cell> Shelf::take(const std::shared_ptr<const Plan>& plan, const s
     return std::move(ready.cell);
   }
   return std::nullopt;
+}
+
+void Shelf::look_ahead() {
+  for (Kind& kind : kinds_) kind.seen.reset();
+  const auto latest = std::ranges::max_element(kinds_, {}, &Kind::last);
+  if (latest != kinds_.end() && !latest->ready.empty()) latest->seen = identities_of(latest->sources);
 }
 
 std::optional<Shelf::Order> Shelf::next_order() {

@@ -31,6 +31,9 @@ class Shelf {
   std::optional<Cell> take(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish,
                            bool pass_stdin);
 
+  // While nobody waits: looks at what the cells that were asked for last are made from, for the next one that is taken.
+  void look_ahead();
+
   // What should be ordered now.
   struct Order {
     std::uint64_t serial;
@@ -56,7 +59,8 @@ class Shelf {
     std::uint64_t asked = 0;
     std::size_t due = 0;  // to be ordered
     Clock::time_point last{};
-    std::deque<Ready> ready;
+    std::optional<std::uint64_t> seen{};  // of its sources, for the next one
+    std::deque<Ready> ready{};
   };
   struct Pending {
     std::uint64_t serial;
