@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
@@ -133,7 +134,7 @@ void EventLog::finish(const Report& report) {
                {"connections_total", use.connections_total},
                {"denied_total", use.denied_total},
                {"calls_total", use.calls_total},
-               {"lost", lost_}}),
+               {"lost", use.connections_lost > UINT64_MAX - lost_ ? UINT64_MAX : lost_ + use.connections_lost}}),
       Worth::kLast);
 }
 

@@ -68,6 +68,15 @@ TEST_F(Events, OneObjectInEachLineFromStartToEnd) {
   EXPECT_EQ(all[4].at("lost"), 0);
 }
 
+TEST_F(Events, WhatTheGatewayCouldNotTellIsLostToo) {
+  auto log = EventLog::open(root_ + "/log");
+  ASSERT_TRUE(log);
+  Report report;
+  report.network.emplace().connections_lost = 17;
+  log->finish(report);
+  EXPECT_EQ(lines().back().at("lost"), 17);
+}
+
 TEST_F(Events, TheRunDoesNotWaitForAReader) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

@@ -53,6 +53,10 @@ TEST(Egress, RecordsComeBackAsTheyWere) {
   EXPECT_EQ(decode_call(encode(call)), call);
   Change change{.what = Change::What::kSecret, .text = "KEY", .lasts = Millis(10)};
   EXPECT_EQ(decode_change(encode(change)), change);
+  const Tally tally{.lost = 7};
+  EXPECT_EQ(decode_tally(encode(tally)), tally);
+  EXPECT_FALSE(decode_tally(encode(tally) + "x"));
+  EXPECT_FALSE(decode_tally(""));
 }
 
 TEST(Egress, LongTextsAreCutAtACharacter) {

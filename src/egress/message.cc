@@ -124,6 +124,19 @@ std::optional<Change> decode_change(std::string_view bytes) {
   return whole(in, std::move(change));
 }
 
+std::string encode(const Tally& tally) {
+  std::string bytes;
+  put_number(bytes, tally.lost);
+  return bytes;
+}
+
+std::optional<Tally> decode_tally(std::string_view bytes) {
+  PackedReader in(bytes);
+  Tally tally;
+  tally.lost = in.number();
+  return whole(in, tally);
+}
+
 std::string frame(const Head& head, std::string_view payload) {
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);

@@ -5,7 +5,7 @@
 //   engine → gateway   kListener (fd) …, kServe            the guest starts after this
 //   gateway → engine   kConnection, kCall, kDial, kLimit, kChanged, kEnded, kProblem
 //   engine → gateway   kDialed (fd or errno), kGrant, kRevoke, kFinish
-//   gateway → engine   kFinished                           after the last record
+//   gateway → engine   kTally, kFinished                   after the last record
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ enum class Kind : std::uint32_t {
   kFinish,   // the guest is gone: close everything, tell the rest
   kFinished,
   kProblem,  // payload: one sentence; the gateway cannot go on
+  kTally,    // payload: Tally
 };
 
 enum class ListenerKind : std::uint32_t { kPort = 1, kProxy, kDnsDatagram, kDnsStream, kPackets, kUnix };
@@ -62,16 +63,24 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
+// What is no record of its own: the last one counts.
+struct Tally {
+  std::uint64_t lost = 0;  // attempts without a record
+  bool operator==(const Tally&) const = default;
+};
+
 std::string_view to_string(Change::What);            // "host", "socket", "secret"
 inline constexpr std::size_t kMaxChangeText = 1024;  // what is longer would arrive cut: not to be sent
 
 std::string encode(const Connection& connection);
 std::string encode(const Call& call);
 std::string encode(const Change& change);
+std::string encode(const Tally& tally);
 // A gateway parses what a guest says, so the engine does not believe it: lengths are bounded, texts made printable.
 std::optional<Connection> decode_connection(std::string_view bytes);
 std::optional<Call> decode_call(std::string_view bytes);
 std::optional<Change> decode_change(std::string_view bytes);
+std::optional<Tally> decode_tally(std::string_view bytes);
 
 // Head and payload in one piece.
 std::string frame(const Head& head, std::string_view payload = {});

@@ -30,10 +30,15 @@ proto::IpAddress address_at(std::string_view bytes, std::size_t at) {
   return proto::IpAddress(out);
 }
 
+// The engine may be too slow for all of them: those that it is not told are counted.
 void record(Shared& shared, const Attempt& attempt) {
   const Target target = target_of(shared, attempt.to.address, attempt.to.port);
   // What a guest does on its own loopback is its own.
   if (!target.name && proto::classify(target.address) == proto::AddressClass::kLoopback) return;
+  if (shared.link->is_behind()) {
+    ++shared.attempts_dropped;
+    return;
+  }
   Flow flow(shared, Via::kDirect);
   flow.record.port = target.port;
   flow.record.address = attempt.to.address.text();
@@ -83,8 +88,24 @@ std::optional<Attempt> read_attempt(std::string_view packet) {
   return attempt;
 }
 
+std::uint64_t lost_attempts(const Shared& shared) {
+  // All that passed the filter, also what there was no room for.
+  tpacket_stats seen{};
+  socklen_t size = sizeof seen;
+  if (shared.packet_socket < 0 ||
+      ::getsockopt(shared.packet_socket, SOL_PACKET, PACKET_STATISTICS, &seen, &size) != 0) {
+    return shared.attempts_dropped;
+  }
+  const std::uint64_t unread = seen.tp_packets > shared.packets_read ? seen.tp_packets - shared.packets_read : 0;
+  return unread + shared.attempts_dropped;
+}
+
 Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const std::set<std::uint16_t>& taken,
                          const std::set<std::uint16_t>& doors) {
+  // Room for some thousand attempts in a burst; the host's net.core.rmem_max bounds it.
+  const int room = 1 << 20;
+  ::setsockopt(socket->fd(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+  shared.packet_socket = socket->fd();
   for (int turn = 0;; ++turn) {
     if (turn % kTurns == kTurns - 1) co_await shared.loop.others();
     char bytes[128];
@@ -96,12 +117,15 @@ Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const s
         socket->not_readable();
         co_await socket->readable();
       } else if (errno != EINTR) {
+        shared.attempts_dropped = lost_attempts(shared);
+        shared.packet_socket = -1;
         co_return;
       }
       continue;
     }
-    // On loopback every packet passes twice: once out, once in. The engine may be too slow for all of them.
-    if (from.sll_pkttype == PACKET_OUTGOING || shared.link->is_behind()) continue;
+    ++shared.packets_read;
+    // On loopback every packet passes twice: once out, once in.
+    if (from.sll_pkttype == PACKET_OUTGOING) continue;
     const auto attempt = read_attempt(std::string_view(bytes, static_cast<std::size_t>(n)));
     if (!attempt) continue;
     ++shared.taken;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,6 +23,10 @@ struct Attempt {
 
 // What an IP packet is the beginning of; nothing for any other, and for one that is cut off.
 std::optional<Attempt> read_attempt(std::string_view packet);
+
+// How many attempts nobody was told of: those that came while the engine was behind, and packets that were never read,
+// whatever they are. To be asked once, at the end: the kernel forgets its count when it is asked.
+std::uint64_t lost_attempts(const Shared& shared);
 
 // `taken`: ports with a listener, whose connections are told by others.
 Task<void> watch_packets(Shared& shared, std::unique_ptr<Stream> socket, const std::set<std::uint16_t>& taken,

@@ -41,6 +41,9 @@ struct Shared {
   std::size_t connections = 0;  // accepted and not over, also those that have said nothing yet
   Clock::time_point began = Clock::now();
   std::uint64_t taken = 0;  // connections and packets that were taken in, ever
+  int packet_socket = -1;
+  std::uint64_t packets_read = 0;
+  std::uint64_t attempts_dropped = 0;  // read, and not told
   bool over = false;        // a limit was hit, or the guest is gone
 
   // A limit of the run was hit: everything ends, and the engine ends the run.

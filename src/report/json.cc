@@ -175,6 +175,7 @@ void write(JsonWriter& json, const NetworkUse& network) {
   json.name("network").begin_object();
   json.member("connections_total", network.connections_total);
   json.member("denied_total", network.denied_total);
+  json.member("connections_lost", network.connections_lost);
   json.member("calls_total", network.calls_total);
   json.member("calls_denied_total", network.calls_denied_total);
   json.member("bytes_in", network.bytes_in);

@@ -209,6 +209,8 @@ NetworkUse read_network(const Place& at) {
   out.calls_denied_total = at.at("calls_denied_total").number<std::uint64_t>();
   out.bytes_in = at.at("bytes_in").number<std::uint64_t>();
   out.bytes_out = at.at("bytes_out").number<std::uint64_t>();
+  // Reports of earlier versions have none.
+  if (at.has("connections_lost")) out.connections_lost = at.at("connections_lost").number<std::uint64_t>();
   return out;
 }
 

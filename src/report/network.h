@@ -80,6 +80,7 @@ struct NetworkUse {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   std::vector<GrantChange> changes = {};  // the first of them
+  std::uint64_t connections_lost = 0;     // attempts that are in none of these, nor was an event told
   bool operator==(const NetworkUse&) const = default;
 };
 

@@ -25,6 +25,7 @@ std::string sum_line(const NetworkUse& network) {
     out += fmt::format("; {} call{}, {} denied", network.calls_total, network.calls_total == 1 ? "" : "s",
                        network.calls_denied_total);
   }
+  if (network.connections_lost != 0) out += fmt::format("; {} refused and not listed", network.connections_lost);
   return out;
 }
 

@@ -128,6 +128,7 @@ inline Report random_report(Random& random) {
     use.calls_denied_total = random_count(random);
     use.bytes_in = random_count(random);
     use.bytes_out = random_count(random);
+    use.connections_lost = random_count(random);
     r.network = std::move(use);
   }
   return r;

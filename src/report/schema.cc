@@ -101,8 +101,12 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"timing[].name", kText, kAlways, "Its name."},
     {"timing[].took_us", kCount, kAlways, "How long it took, in microseconds."},
     {"network", kObject, kSometimes, "What went through the gateway; there only if the run had one."},
-    {"network.connections_total", kCount, kAlways, "Connections and look-ups that the guest tried, all of them."},
+    {"network.connections_total", kCount, kAlways,
+     "Connections and look-ups that the guest tried, all but those in `connections_lost`."},
     {"network.denied_total", kCount, kAlways, "Those of them that were denied."},
+    {"network.connections_lost", kCount, kAlways,
+     "Attempts at places without a listener (so none got through) that came faster than they could be told: nothing "
+     "else in the report has them. Retransmissions and packets on the cell's own loopback may be counted, too."},
     {"network.calls_total", kCount, kAlways, "Calls on sockets with rules."},
     {"network.calls_denied_total", kCount, kAlways, "Those of them that were denied."},
     {"network.bytes_in", kCount, kAlways, "Bytes that came to the guest."},

@@ -185,6 +185,8 @@ void WayOut::handle(const egress::Framed& message) {
       return on_changed(message);
     case Kind::kEnded:
       return on_ended(message);
+    case Kind::kTally:
+      return note_tally(message);
     case Kind::kFinished:
       if (!finishing_) return end_with("the gateway ended before the run did");
       complete_ = true;
@@ -244,6 +246,12 @@ void WayOut::note_call(const egress::Framed& message) {
   if (call->verdict == Verdict::kDenied) add(record_.calls_denied_total, call->count);
   if (record_.calls.size() < kMaxReportedCalls) record_.calls.push_back(*call);
   if (events_.on_call) events_.on_call(*call);
+}
+
+void WayOut::note_tally(const egress::Framed& message) {
+  const auto tally = egress::decode_tally(message.payload);
+  if (!tally) return end_with("the gateway's tally cannot be read");
+  record_.connections_lost = tally->lost;
 }
 
 void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by) {

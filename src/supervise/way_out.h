@@ -90,6 +90,7 @@ class WayOut {
   void note_connection(const egress::Framed& message);
   void keep_connection(const Connection& connection);
   void note_call(const egress::Framed& message);
+  void note_tally(const egress::Framed& message);
   void note_change(GrantChange::Turn turn, const egress::Change& change, std::string by);
   void on_changed(const egress::Framed& message);
   void on_ended(const egress::Framed& message);

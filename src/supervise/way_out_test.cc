@@ -163,6 +163,16 @@ TEST_F(WayOutTest, KeepsARecordAndTellsIt) {
   EXPECT_EQ(out.record().calls_denied_total, 1u);
 }
 
+TEST_F(WayOutTest, CountsWhatCouldNotBeTold) {
+  WayOut& out = open();
+  say({.kind = Kind::kTally}, egress::encode(egress::Tally{.lost = 17'000}));
+  turn();
+  EXPECT_EQ(out.record().connections_lost, 17'000u);
+  say({.kind = Kind::kTally}, "x");
+  turn();
+  EXPECT_EQ(problem_, "the gateway's tally cannot be read");
+}
+
 TEST_F(WayOutTest, TheRecordIsBounded) {
   WayOut& out = open();
   Connection connection;
