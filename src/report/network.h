@@ -67,11 +67,13 @@ std::string_view to_string(GrantChange::Turn);  // "granted", "revoked", "ended"
 std::optional<GrantChange::Turn> grant_turn_from(std::string_view name);
 
 inline constexpr std::size_t kMaxReportedConnections = 1000;
+// Of each verdict, behind the first ones: places that the list does not have.
+inline constexpr std::size_t kMaxFurtherPlaces = 500;
 inline constexpr std::size_t kMaxReportedCalls = 1000;
 inline constexpr std::size_t kMaxReportedChanges = 1000;
 
 struct NetworkUse {
-  std::vector<Connection> connections;  // the first of them, kMaxReportedConnections
+  std::vector<Connection> connections;  // the first of them, then the first of each further place
   std::vector<Call> calls;
   std::uint64_t connections_total = 0;
   std::uint64_t denied_total = 0;

@@ -111,7 +111,10 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.calls_denied_total", kCount, kAlways, "Those of them that were denied."},
     {"network.bytes_in", kCount, kAlways, "Bytes that came to the guest."},
     {"network.bytes_out", kCount, kAlways, "Bytes that it sent."},
-    {"network.connections", kList, kAlways, "The first 1000 connections."},
+    {"network.connections", kList, kAlways,
+     "The first 1000 connections, and behind them the first of each place (name or address, port, verdict) that those "
+     "do not have, 500 for each verdict. Refusals take 500 at most. What found no room is counted in the last one of "
+     "its place."},
     {"network.connections[]", kObject, kAlways, "One connection, or the same again and again."},
     {"network.connections[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
     {"network.connections[].via", kVia, kAlways,
@@ -126,7 +129,8 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.connections[].bytes_in", kCount, kAlways, "Bytes that came to the guest."},
     {"network.connections[].bytes_out", kCount, kAlways, "Bytes that it sent."},
     {"network.connections[].took_us", kCount, kAlways, "How long it lasted, in microseconds."},
-    {"network.connections[].count", kCount, kAlways, "How often."},
+    {"network.connections[].count", kCount, kAlways,
+     "How often: this one, and the same that are not listed; their bytes are in its own."},
     {"network.calls", kList, kAlways, "The first 1000 calls on sockets with rules."},
     {"network.calls[]", kObject, kAlways, "One call, or the same again and again."},
     {"network.calls[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},

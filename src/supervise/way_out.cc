@@ -35,6 +35,12 @@ void add(std::uint64_t& total, std::uint64_t more) {
                                                                    : total + more;
 }
 
+void add_to(Connection& first, const Connection& again) {
+  add(first.count, again.count);
+  add(first.bytes_in, again.bytes_in);
+  add(first.bytes_out, again.bytes_out);
+}
+
 bool is_limit(std::string_view name) {
   return name == "net.limits.bytes_in" || name == "net.limits.bytes_out" || name == "net.limits.connections" ||
          name == "net.limits.rate";
@@ -219,24 +225,31 @@ void WayOut::keep_connection(const Connection& connection) {
   add(record_.connections_total, connection.count);
   add(record_.bytes_in, connection.bytes_in);
   add(record_.bytes_out, connection.bytes_out);
+  const bool denied = connection.verdict == Verdict::kDenied;
+  if (denied) add(record_.denied_total, connection.count);
   std::vector<Connection>& kept = record_.connections;
-  if (connection.verdict != Verdict::kDenied) {
-    if (kept.size() < kMaxReportedConnections) kept.push_back(connection);
-    return;
-  }
   // Refusals are cheap to make: the same ones are one, and all of them leave room for the others.
-  add(record_.denied_total, connection.count);
   const std::tuple<Via, std::uint16_t, std::string_view, std::string_view, std::string_view> what{
       connection.via, connection.port, connection.name, connection.address, connection.reason};
-  if (const auto known = refused_.find(what); known != refused_.end()) {
-    Connection& first = kept[known->second];
-    add(first.count, connection.count);
-    add(first.bytes_in, connection.bytes_in);
-    add(first.bytes_out, connection.bytes_out);
-  } else if (refused_.size() < kMaxReportedConnections / 2 && kept.size() < kMaxReportedConnections) {
-    refused_.emplace(what, kept.size());
-    kept.push_back(connection);
+  if (denied) {
+    if (const auto known = refused_.find(what); known != refused_.end()) return add_to(kept[known->second], connection);
   }
+  // In a full list only a place that it does not have is new: one that was often reached must not hide another.
+  const std::tuple<Verdict, std::uint16_t, std::string_view> where{
+      connection.verdict, connection.port, connection.name.empty() ? connection.address : connection.name};
+  const auto place = places_.find(where);
+  const bool full = kept.size() >= kMaxReportedConnections;
+  const bool fits = !denied || refused_.size() < kMaxReportedConnections / 2;
+  if ((full || !fits) && place != places_.end()) return add_to(kept[place->second], connection);
+  if (!fits) return;
+  if (full && further_[static_cast<std::size_t>(connection.verdict)]++ >= kMaxFurtherPlaces) return;
+  if (denied) refused_.emplace(what, kept.size());
+  if (place != places_.end()) {
+    place->second = kept.size();
+  } else {
+    places_.emplace(where, kept.size());
+  }
+  kept.push_back(connection);
 }
 
 void WayOut::note_call(const egress::Framed& message) {

@@ -3,6 +3,7 @@
 // fill the record of its own run, and end that run, and no more.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -110,6 +111,9 @@ class WayOut {
   NetworkUse record_;
   using Refusal = std::tuple<Via, std::uint16_t, std::string, std::string, std::string>;  // port, name, address, reason
   std::map<Refusal, std::size_t, std::less<>> refused_;  // where they are in the record
+  using Place = std::tuple<Verdict, std::uint16_t, std::string>;  // port, name or else address
+  std::map<Place, std::size_t, std::less<>> places_;              // where the last of each is in the record
+  std::array<std::size_t, kVerdictCount> further_{};              // places behind the first connections
   std::vector<Connection> open_;
   Clock::time_point served_ = Clock::now();
   Poller::Watch watch_;

@@ -189,6 +189,57 @@ TEST_F(WayOutTest, TheRecordIsBounded) {
   EXPECT_EQ(out.record().bytes_in, ~std::uint64_t{0});
 }
 
+TEST_F(WayOutTest, H12_AFullListHasRoomForNewPlaces) {
+  WayOut& out = open();
+  const auto say_it = [&](std::string name, Verdict verdict, std::uint16_t port = 443) {
+    Connection connection;
+    connection.name = std::move(name);
+    connection.port = port;
+    connection.verdict = verdict;
+    connection.bytes_out = 3;
+    say({.kind = Kind::kConnection}, egress::encode(connection));
+  };
+  for (std::size_t i = 0; i < kMaxReportedConnections + 100; ++i) {
+    say_it("usual.example", Verdict::kAllowed);
+    if (i % 32 == 31) turn();
+  }
+  say_it("quiet.example", Verdict::kAllowed);
+  say_it("usual.example", Verdict::kAllowed, 80);
+  say_it("usual.example", Verdict::kFailed);
+  say_it("evil.example", Verdict::kDenied);
+  say_it("quiet.example", Verdict::kAllowed);
+  turn(4);
+  EXPECT_TRUE(problem_.empty()) << problem_;
+  const auto& kept = out.record().connections;
+  ASSERT_EQ(kept.size(), kMaxReportedConnections + 4);
+  // The last of its place stands for those that found no room.
+  EXPECT_EQ(kept[kMaxReportedConnections - 1].count, 101u);
+  EXPECT_EQ(kept[kMaxReportedConnections - 1].bytes_out, 303u);
+  EXPECT_EQ(kept[kMaxReportedConnections].name, "quiet.example");
+  EXPECT_EQ(kept[kMaxReportedConnections].count, 2u);
+  EXPECT_EQ(kept[kMaxReportedConnections + 1].port, 80);
+  EXPECT_EQ(kept[kMaxReportedConnections + 2].verdict, Verdict::kFailed);
+  EXPECT_EQ(kept[kMaxReportedConnections + 3].name, "evil.example");
+}
+
+TEST_F(WayOutTest, H12_NewPlacesAreBoundedToo) {
+  WayOut& out = open();
+  Connection connection;
+  connection.verdict = Verdict::kFailed;
+  for (std::size_t i = 0; i < kMaxReportedConnections + kMaxFurtherPlaces + 100; ++i) {
+    connection.name = std::to_string(i);
+    say({.kind = Kind::kConnection}, egress::encode(connection));
+    if (i % 32 == 31) turn();
+  }
+  // Those that failed leave room for one that was reached.
+  connection.verdict = Verdict::kAllowed;
+  say({.kind = Kind::kConnection}, egress::encode(connection));
+  turn(4);
+  EXPECT_TRUE(problem_.empty()) << problem_;
+  EXPECT_EQ(out.record().connections.size(), kMaxReportedConnections + kMaxFurtherPlaces + 1);
+  EXPECT_EQ(out.record().connections_total, kMaxReportedConnections + kMaxFurtherPlaces + 101);
+}
+
 TEST_F(WayOutTest, RefusalsLeaveRoomForWhatWasAllowed) {
   WayOut& out = open();
   Connection refused;

@@ -55,3 +55,19 @@ class NetworkTold(NetworkCase):
         code = 'for number in range(30):\n    attempt("x", say, ("93.184.216.11", 81), get("x"))\n'
         _, report = self.guest(code, ("allowed.test:80",))
         self.assertEqual((report["network"]["connections_total"], report["network"]["connections_lost"]), (30, 0))
+
+    def test_H12_many_connections_hide_no_other_place(self):
+        code = """
+for number in range(1010):
+    attempt("x", say, ("allowed.test", 80), get("allowed.test"))
+attempt("other", say, ("other.test", 80), get("other.test"))
+attempt("evil", say, ("second.test", 80), get("second.test"))
+"""
+        _, report = self.guest(code, ("allowed.test:80", "other.test:80"))
+        network = report["network"]
+        listed = network["connections"]
+        self.assertEqual([(c["name"], c["verdict"]) for c in listed[-3:]],
+                         [("allowed.test", "allowed"), ("other.test", "allowed"), ("second.test", "denied")])
+        self.assertEqual([c["count"] for c in listed[-3:-1]], [11, 1])
+        self.assertEqual(sum(c["count"] for c in listed), network["connections_total"])
+        self.assertEqual(sum(c["bytes_in"] for c in listed), network["bytes_in"])
