@@ -53,7 +53,7 @@ TEST(Egress, RecordsComeBackAsTheyWere) {
   EXPECT_EQ(decode_call(encode(call)), call);
   Change change{.what = Change::What::kSecret, .text = "KEY", .lasts = Millis(10)};
   EXPECT_EQ(decode_change(encode(change)), change);
-  const Tally tally{.lost = 7};
+  const Tally tally{.lost = 7, .rate_waited = std::chrono::microseconds(5)};
   EXPECT_EQ(decode_tally(encode(tally)), tally);
   EXPECT_FALSE(decode_tally(encode(tally) + "x"));
   EXPECT_FALSE(decode_tally(""));

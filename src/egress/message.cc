@@ -127,6 +127,7 @@ std::optional<Change> decode_change(std::string_view bytes) {
 std::string encode(const Tally& tally) {
   std::string bytes;
   put_number(bytes, tally.lost);
+  put_micros(bytes, tally.rate_waited);
   return bytes;
 }
 
@@ -134,6 +135,7 @@ std::optional<Tally> decode_tally(std::string_view bytes) {
   PackedReader in(bytes);
   Tally tally;
   tally.lost = in.number();
+  tally.rate_waited = take_micros(in);
   return whole(in, tally);
 }
 

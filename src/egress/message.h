@@ -8,6 +8,7 @@
 //   gateway → engine   kTally, kFinished                   after the last record
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,6 +67,7 @@ struct Change {
 // What is no record of its own: the last one counts.
 struct Tally {
   std::uint64_t lost = 0;  // attempts without a record
+  std::chrono::microseconds rate_waited{0};
   bool operator==(const Tally&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // Meter: net.limits, for all connections of the run together.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -20,6 +21,8 @@ class Meter {
   std::string_view add(Way way, std::uint64_t bytes);
   // When the next bytes may flow.
   Clock::time_point free_at() const { return free_; }
+  // For how long, up to now, the rate held something up; connections that waited at the same time count once.
+  std::chrono::microseconds waited(Clock::time_point now) const;
   bool has_rate() const { return limits_.rate.has_value(); }
   // How many bytes may be taken at once, so that a slow rate is slow evenly.
   std::size_t most_at_once(std::size_t wanted) const;
@@ -30,6 +33,7 @@ class Meter {
   std::uint64_t out_ = 0;
   std::uint64_t connections_ = 0;
   Clock::time_point free_{};
+  Clock::duration held_{0};  // also what is still ahead, until `free_`
 };
 
 }  // namespace cloche::gateway

@@ -120,6 +120,9 @@ TEST(Meter, ARateMovesTheNextBytesAway) {
   EXPECT_EQ(meter.add(Way::kIn, 500), "");
   EXPECT_GE(meter.free_at(), before + Millis(499));
   EXPECT_LE(meter.most_at_once(100'000), 1000u);
+  // What is still ahead has not been waited for.
+  EXPECT_LT(meter.waited(Clock::now()), Millis(500));
+  EXPECT_EQ(meter.waited(meter.free_at() + Millis(9000)), Millis(500));
 }
 
 TEST(LiveRules, ALeaseEndsAndAGrantOpens) {

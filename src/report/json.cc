@@ -180,6 +180,7 @@ void write(JsonWriter& json, const NetworkUse& network) {
   json.member("calls_denied_total", network.calls_denied_total);
   json.member("bytes_in", network.bytes_in);
   json.member("bytes_out", network.bytes_out);
+  json.member("rate_waited_us", count_of(network.rate_waited));
   write_all(json, "connections", network.connections);
   write_all(json, "calls", network.calls);
   write_all(json, "changes", network.changes);

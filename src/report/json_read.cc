@@ -211,6 +211,7 @@ NetworkUse read_network(const Place& at) {
   out.bytes_out = at.at("bytes_out").number<std::uint64_t>();
   // Reports of earlier versions have none.
   if (at.has("connections_lost")) out.connections_lost = at.at("connections_lost").number<std::uint64_t>();
+  if (at.has("rate_waited_us")) out.rate_waited = at.at("rate_waited_us").duration<std::chrono::microseconds>();
   return out;
 }
 

@@ -26,6 +26,7 @@ std::string sum_line(const NetworkUse& network) {
                        network.calls_denied_total);
   }
   if (network.connections_lost != 0) out += fmt::format("; {} refused and not listed", network.connections_lost);
+  if (network.rate_waited.count() != 0) out += "; held up for " + human(network.rate_waited) + " (net.limits.rate)";
   return out;
 }
 

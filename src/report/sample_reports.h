@@ -129,6 +129,7 @@ inline Report random_report(Random& random) {
     use.bytes_in = random_count(random);
     use.bytes_out = random_count(random);
     use.connections_lost = random_count(random);
+    use.rate_waited = random_duration<microseconds>(random);
     r.network = std::move(use);
   }
   return r;

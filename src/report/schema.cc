@@ -111,6 +111,8 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.calls_denied_total", kCount, kAlways, "Those of them that were denied."},
     {"network.bytes_in", kCount, kAlways, "Bytes that came to the guest."},
     {"network.bytes_out", kCount, kAlways, "Bytes that it sent."},
+    {"network.rate_waited_us", kCount, kAlways,
+     "For how long `net.limits.rate` held something up, in microseconds; 0 without such a limit."},
     {"network.connections", kList, kAlways,
      "The first 1000 connections, and behind them the first of each place (name or address, port, verdict) that those "
      "do not have, 500 for each verdict. Refusals take 500 at most. What found no room is counted in the last one of "

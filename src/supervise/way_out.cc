@@ -265,6 +265,7 @@ void WayOut::note_tally(const egress::Framed& message) {
   const auto tally = egress::decode_tally(message.payload);
   if (!tally) return end_with("the gateway's tally cannot be read");
   record_.connections_lost = tally->lost;
+  record_.rate_waited = tally->rate_waited;
 }
 
 void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by) {

@@ -165,7 +165,7 @@ TEST_F(WayOutTest, KeepsARecordAndTellsIt) {
 
 TEST_F(WayOutTest, CountsWhatCouldNotBeTold) {
   WayOut& out = open();
-  say({.kind = Kind::kTally}, egress::encode(egress::Tally{.lost = 17'000}));
+  say({.kind = Kind::kTally}, egress::encode(egress::Tally{.lost = 17'000, .rate_waited = {}}));
   turn();
   EXPECT_EQ(out.record().connections_lost, 17'000u);
   say({.kind = Kind::kTally}, "x");

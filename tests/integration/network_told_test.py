@@ -71,3 +71,11 @@ attempt("evil", say, ("second.test", 80), get("second.test"))
         self.assertEqual([c["count"] for c in listed[-3:-1]], [11, 1])
         self.assertEqual(sum(c["count"] for c in listed), network["connections_total"])
         self.assertEqual(sum(c["bytes_in"] for c in listed), network["bytes_in"])
+
+    def test_N8_a_rate_says_how_long_it_held_things_up(self):
+        code = 'attempt("x", say, ("allowed.test", 80), get("allowed.test", "/big/100000"))\nresults.clear()\n'
+        _, report = self.guest(code, ("allowed.test:80",))
+        self.assertEqual(report["network"]["rate_waited_us"], 0)
+        _, report = self.guest(code, ("allowed.test:80",), (), ("--set", "net.limits.rate=100K"))
+        self.assertGreater(report["network"]["rate_waited_us"], 900_000)
+        self.assertLess(report["network"]["rate_waited_us"], report["usage"]["wall_ms"] * 1000)
