@@ -33,6 +33,9 @@ constexpr const char* kNotSearched =
     "it could not be searched for places of secrets: there is too much in it, or some of it cannot be read; grant what "
     "is needed in it by name";
 
+constexpr const char* kListed = "the directory was listed";
+constexpr const char* kOnlyLooked = "the directory was looked at; all that lies in it can be read";
+
 // A guest chooses which socket it asks for, so its name must not be taken for a pattern or for a list of methods.
 std::string way_to_socket(const std::string& path) {
   if (const std::string reason = ungrantable({Kind::kSocket, path}); !reason.empty()) return reason;
@@ -169,9 +172,12 @@ class Collector {
     }
     if (missed && setting_.hidden == Hidden::kLeave) return;
     add_links(list, s.what, s.presence);
-    if (shown) return;
+    // A directory above the place where it starts is there with any grant below; all that lies in it is never asked for
+    // by a look.
+    const bool above = found->real != setting_.cwd && path_covers(found->real, setting_.cwd);
+    if (shown || (only_looks && above)) return;
     Item item{kind, found->real, {}, {}, found->directory};
-    if (found->directory) item.note = "the directory was listed";
+    if (found->directory) item.note = only_looks ? kOnlyLooked : kListed;
     // Libraries are opened to be read and then mapped to be executed.
     if (!found->directory && !only_looks && host_.is_program(found->real)) item.kind = Kind::kExec;
     item = spelled(std::move(item));

@@ -36,6 +36,7 @@ struct Setting {
   // Whether a path was the host's own in the run that is judged, by a grant of it; else it was the cell's.
   std::function<bool(const std::string& path)> was_granted;
   Secrets secrets;
+  std::string cwd;  // where the command starts; empty: nowhere of the host
   Hidden hidden = Hidden::kLeave;
 };
 

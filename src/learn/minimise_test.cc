@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "learn/fold.h"
+#include "policy/key_value.h"
 
 namespace cloche::learn {
 namespace {
@@ -64,6 +65,19 @@ TEST(Minimise, TakesTheLeastThatServes) {
   const Minimised got =
       minimise(items, nothing, {[](const std::vector<Item>& with) { return !with.empty(); }, [] { return true; }});
   EXPECT_THAT(got.kept, ElementsAre(file));
+}
+
+TEST(Minimise, TakesNoWiderDirectoryWhereNarrowerOnesServe) {
+  const auto folder = [](const std::string& path) { return Item{Kind::kRead, path, {}, {}, true}; };
+  const std::vector<Item> narrow{folder("/g/p/.git/refs"), folder("/g/p/.git/objects")};
+  const std::vector<Item> items{narrow[0], folder("/g/p/.git"), narrow[1], folder("/g"), folder("/g/p")};
+  const auto serves = [&](const std::vector<Item>& with) {
+    return std::ranges::all_of(narrow, [&](const Item& one) {
+      return std::ranges::any_of(with, [&](const Item& item) { return path_covers(item.what, one.what); });
+    });
+  };
+  const Minimised got = minimise(items, nothing, {serves, [] { return true; }});
+  EXPECT_THAT(got.kept, UnorderedElementsAre(narrow[0], narrow[1]));
 }
 
 TEST(Minimise, TakesNoWorkspaceOnlyToStartIn) {

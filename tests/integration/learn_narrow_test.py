@@ -1,0 +1,58 @@
+"""`cloche learn` grants no more of the host's files than what a command reads: a look is no reason for a tree (X5)."""
+import os
+import shutil
+import subprocess
+import tempfile
+
+from learn_case import LearnCase
+
+
+class LearnNarrow(LearnCase):
+    def setUp(self):
+        super().setUp()
+        # Not below /tmp, which each cell has of its own.
+        self.top = tempfile.mkdtemp(prefix="cloche-case-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.top, ignore_errors=True)
+        self.project = self.top + "/g/proj"
+        os.makedirs(self.project)
+        os.makedirs(self.top + "/g/other")
+        with open(self.top + "/g/other/notes", "w", encoding="utf-8") as file:
+            file.write("private\n")
+        for words in (["init", "-q"], ["config", "user.email", "a@example.org"], ["config", "user.name", "a"],
+                      ["commit", "-q", "--allow-empty", "-m", "one"]):
+            subprocess.run(["git", *words], cwd=self.project, env=self.env, check=True, timeout=20)
+
+    def learnt(self, *words):
+        done = self.learn("--quiet", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.path("learnt.toml", done.stdout), done.stdout
+
+    def test_X5_what_lies_beside_a_project_stays_out_of_view(self):
+        # All of these look at each directory on the way to the project.
+        for command in ("branch", "tag", "remote -v", "ls-files", "stash list", "rev-parse --show-toplevel",
+                        "rev-parse HEAD", "config --local --list"):
+            with self.subTest(command=command):
+                words = ("git", *command.split())
+                policy, text = self.learnt("--", *words)
+                self.assertNotIn(f'"{self.top}/g"', text)
+                self.assertNotIn(f'"{self.top}"', text)
+                read = self.run_with(policy, "cat", "../other/notes")
+                self.assertNotEqual((read.returncode, read.stdout), (0, "private\n"), text)
+                plain = subprocess.run(words, cwd=self.project, env=self.env, text=True, capture_output=True,
+                                       timeout=20, check=True)
+                self.assertEqual(self.run_with(policy, *words).stdout, plain.stdout, text)
+
+    def test_X5_a_repository_is_granted_by_what_is_read_of_it(self):
+        _, text = self.learnt("--", "git", "rev-parse", "--git-dir")
+        for narrow in ("HEAD", "objects", "refs"):
+            self.assertIn(f'"{self.project}/.git/{narrow}"', text)
+        self.assertNotIn(f'"{self.project}/.git"', text)
+
+    def test_X5_only_what_was_listed_is_called_so(self):
+        os.makedirs(self.project + "/there")
+        for code in ("test -d there", "cd there", "python3 -c 'import os; os.open(\"there\", os.O_PATH)'"):
+            with self.subTest(code=code):
+                _, text = self.learnt("--", "sh", "-c", code)
+                self.assertIn(f'"{self.project}/there",  # the directory was looked at; all that lies in it', text)
+        _, text = self.learnt("--", "ls", "there")
+        self.assertIn(f'"{self.project}/there",  # the directory was listed', text)
