@@ -145,6 +145,7 @@ Status LearnSession::observe() {
       if (!never_began(tried.report)) {
         command_code_ = 1;
         put(STDERR_FILENO, tried.report.err.tail);
+        tell_of_repository(tried);
         list_hosts(tried.policy);
       }
       return std::unexpected(failure_of(tried));
@@ -166,9 +167,13 @@ void LearnSession::take_for_model(LearnTry tried, Collected found, std::vector<I
   must_ = learn::MustChange(model_->changed, items_);
 }
 
-bool LearnSession::says_the_same(const LearnTry& tried) const {
+bool LearnSession::ends_alike(const LearnTry& tried) const {
   const Outcome& outcome = tried.report.outcome;
-  if (outcome.kind != OutcomeKind::kExited || outcome.code != model_->report.outcome.code) return false;
+  return outcome.kind == OutcomeKind::kExited && outcome.code == model_->report.outcome.code;
+}
+
+bool LearnSession::says_the_same(const LearnTry& tried) const {
+  if (!ends_alike(tried)) return false;
   return !steady_ || tried.out == model_->out;
 }
 
@@ -180,16 +185,13 @@ bool LearnSession::succeeded(const LearnTry& tried) const {
 // git calls a commit by what is in it, the time among it. So where a run differs in nothing else, what is known to
 // suffice runs once more.
 bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& sufficient) {
-  const auto ended_alike = [this](const LearnTry& run) {
-    return run.report.outcome.kind == OutcomeKind::kExited && run.report.outcome.code == model_->report.outcome.code;
-  };
   const auto makes_other_names = [this](const LearnTry& run) {
     return must_.nearly_met_by(run.changed) && !must_.met_by(run.changed);
   };
-  if (succeeded(tried) || !ended_alike(tried)) return false;
+  if (succeeded(tried) || !ends_alike(tried)) return false;
   if (!must_.met_by(tried.changed) && !makes_other_names(tried)) return false;
   const LearnTry again = runs_.run(sufficient, Observe::kOff);
-  if (runs_.cancelled() || !ended_alike(again)) return false;
+  if (runs_.cancelled() || !ends_alike(again)) return false;
   const bool says_others = !says_the_same(again);
   const bool makes_others = makes_other_names(again);
   if (says_others) {
@@ -263,14 +265,11 @@ Status LearnSession::check_and_widen() {
     if (added == 0) added = add_new(items_, std::move(found.looks));
     if (added == 0) added = add_new(items_, starting_place());
     if (added != 0) continue;
-    Error error = never_began(tried.report) ? failure_of(tried) : Error{};
-    if (!never_began(tried.report)) {
-      error = {ErrorCode::kSystem, kStep, 0,
-               fmt::format("the command succeeds with everything in view, and not with what it was seen to use ({})",
-                           tried.report.outcome.message),
-               "name with --read, --exec or --workspace what it needs"};
+    if (takes_other_words(tried)) {
+      used_ = learn::most(used_, tried.used);
+      return {};
     }
-    return std::unexpected(std::move(error));
+    return std::unexpected(never_began(tried.report) ? failure_of(tried) : does_not_suffice(tried));
   }
   return fail(ErrorCode::kSystem, kStep, "each run of the command wants something else",
               "name with --read, --exec or --workspace what it needs");
@@ -446,6 +445,7 @@ LearnEnd LearnSession::learn() {
       end.writes_tried ? "" : " with private copies of what files.write names, which itself was not tried";
   learnt.notes.push_back(fmt::format("Checked by running it again{}; {} runs in all. Exit code {}.", how, runs_.count(),
                                      model_->report.outcome.code));
+  learnt.notes.insert(learnt.notes.end(), remarks_.begin(), remarks_.end());
   if (const auto unknown = learn::unmeasured(used_); !unknown.empty()) {
     const std::string note = fmt::format(
         "Not learnt, because it cannot be measured here (cloche doctor tells why): {}.", fmt::join(unknown, ", "));

@@ -144,6 +144,15 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+std::string repository_above(const std::string& directory) {
+  struct stat st{};
+  for (std::string place = directory; place != "/";) {
+    if (::lstat((place + "/.git").c_str(), &st) == 0) return place == directory ? std::string() : place;
+    place = learn::folder_of(place);
+  }
+  return {};
+}
+
 learn::Host learn_host() {
   return {look, link_places,
           [](const std::string& path) {
