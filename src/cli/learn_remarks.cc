@@ -2,12 +2,18 @@
 // names.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/learn_session.h"
 #include "cli/learn_view.h"
 #include "learn/output.h"
+#include "policy/key_value.h"
 
 namespace cloche::cli {
 namespace {
+
+using learn::Item;
+using learn::Kind;
 
 constexpr const char* kStep = "learn";
 
@@ -53,6 +59,54 @@ void LearnSession::tell_of_repository(const LearnTry& failed) {
   want({{"read " + learn::harmless(top + "/.git"),
          fmt::format("the repository begins above the current directory; start in {}: git -C {}", learn::harmless(top),
                      learn::harmless(here.substr(top.size() + 1)))}});
+}
+
+// What a run did without a trace cannot be compared, so what it did that with is not left out.
+bool LearnSession::shows_in_nothing(const Item& item) const {
+  switch (item.kind) {
+    case Kind::kCwd:
+      return !effects_.lost.empty() || !effects_.marked.empty();
+    case Kind::kChange:
+      return std::ranges::any_of(effects_.marked,
+                                 [&](const std::string& path) { return path_covers(item.what, path); });
+    case Kind::kRead:
+    case Kind::kExec:
+      return !effects_.lost.empty() && path_covers(current_directory(), item.what) &&
+             std::ranges::find(seen_, item) != seen_.end();
+    default:
+      return false;
+  }
+}
+
+// Places that the observed run was denied, and that the checked one changed.
+void LearnSession::note_gained(const LearnTry& tried) {
+  const auto covers = [](const std::vector<std::string>& places, const std::string& path) {
+    return std::ranges::any_of(places, [&](const std::string& place) { return path_covers(place, path); });
+  };
+  for (const Item& item : items_) {
+    if (item.kind != Kind::kChange || covers(model_->policy.workspace.path, item.what)) continue;
+    const bool changed = std::ranges::any_of(
+        tried.changed.paths, [&](const std::string& path) { return path_covers(item.what, path); });
+    if (changed) gained_.push_back(item.what);
+  }
+}
+
+// In a policy under which the command succeeds all the same.
+void LearnSession::tell_of_lost_changes() {
+  for (const std::string& place : gained_) {
+    const bool stays = std::ranges::any_of(
+        items_, [&](const Item& item) { return item.kind == Kind::kChange && path_covers(item.what, place); });
+    if (!stays) want({{"write " + learn::harmless(place), learn::way_to_write(place)}});
+  }
+  want(learn::told_effects(effects_, options_.changes));
+  const bool kept = std::ranges::any_of(items_, [&](const Item& item) {
+    return (item.kind == Kind::kRead || item.kind == Kind::kExec) && shows_in_nothing(item);
+  });
+  if (kept) {
+    remarks_.emplace_back(
+        "What it read in its directory was not left out: what it wrote to a place of the cell's own cannot be "
+        "compared.");
+  }
 }
 
 }  // namespace cloche::cli

@@ -165,6 +165,9 @@ void LearnSession::take_for_model(LearnTry tried, Collected found, std::vector<I
   model_ = std::move(tried);
   items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
   must_ = learn::MustChange(model_->changed, items_);
+  seen_ = items_;
+  effects_ =
+      learn::effects_of(model_->seen, model_->changed, setting(model_->policy, Hidden::kLeave), learn_host());
 }
 
 bool LearnSession::ends_alike(const LearnTry& tried) const {
@@ -209,6 +212,7 @@ bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& suffic
 
 // Left out, these would show in nothing but what is changed in the end.
 bool LearnSession::is_settled(const Item& item) const {
+  if (shows_in_nothing(item)) return true;
   const bool about_changes = item.kind == Kind::kChange || item.kind == Kind::kCwd;
   if (!about_changes || must_.known()) {
     // A trial has workspaces, where a command starts by itself; it does not start in what files.write names. And the
@@ -251,6 +255,7 @@ Status LearnSession::check_and_widen() {
     if (says_the_same(tried) && (!must_.known() || must_.places_met_by(tried.changed))) {
       used_ = learn::most(used_, tried.used);
       must_.agree_with(tried.changed);
+      note_gained(tried);
       return {};
     }
     if (differs_by_itself(tried, model_->policy)) continue;
@@ -267,6 +272,7 @@ Status LearnSession::check_and_widen() {
     if (added != 0) continue;
     if (takes_other_words(tried)) {
       used_ = learn::most(used_, tried.used);
+      note_gained(tried);
       return {};
     }
     return std::unexpected(never_began(tried.report) ? failure_of(tried) : does_not_suffice(tried));
@@ -438,6 +444,7 @@ LearnEnd LearnSession::learn() {
   learnt.items = items_;
   learnt.untried = untried_;
   std::erase_if(wanted_, &learn::Wanted::looked);
+  tell_of_lost_changes();
   learnt.wanted = wanted_;
   // Trials write nothing to the host.
   end.writes_tried = learnt.policy.files.write.empty();

@@ -8,6 +8,7 @@
 #include "cli/learn_run.h"
 #include "cli/run_options.h"
 #include "learn/collect.h"
+#include "learn/effects.h"
 #include "learn/item.h"
 #include "learn/print.h"
 #include "policy/ceiling.h"
@@ -56,6 +57,9 @@ class LearnSession {
   std::vector<std::string> too_small(const LearnTry& tried) const;
   Status take_back(const std::vector<std::string>& keys, const Limits& before);
   void list_hosts(const Policy& of_run);
+  bool shows_in_nothing(const learn::Item& item) const;
+  void note_gained(const LearnTry& tried);
+  void tell_of_lost_changes();
   void tell_of_repository(const LearnTry& failed);
   bool adds_loopback(std::vector<learn::Item>& always);
   void tell_of_secrets() const;
@@ -103,6 +107,9 @@ class LearnSession {
   std::optional<Plan> plan_;        // of the base
   std::optional<LearnTry> model_;   // the observed run that succeeded
   learn::MustChange must_;          // what each run has to change, as the observed one did
+  learn::Effects effects_;          // of the observed run, which nothing that is compared shows
+  std::vector<learn::Item> seen_;   // what it was seen to use
+  std::vector<std::string> gained_;  // places that the checked run changed, and the observed one could not
   std::vector<std::string> remarks_;  // on what was learnt, for the policy
   bool steady_ = true;              // two runs of the same say the same
   std::size_t doubts_ = 0;          // how often something that was compared turned out to differ by itself

@@ -46,6 +46,14 @@ std::string way_to_socket(const std::string& path) {
   return fmt::format("--socket {} lets it through", harmless(path));
 }
 
+}  // namespace
+
+std::string way_to_write(const std::string& place) {
+  return fmt::format("it failed, and the command did without; --workspace {} lets it through", harmless(place));
+}
+
+namespace {
+
 class Collector {
  public:
   Collector(const Setting& setting, const Host& host) : setting_(setting), host_(host) {}
@@ -112,7 +120,10 @@ class Collector {
       want(verb, item.what, kHoldsSecrets);
       return false;
     }
-    if (hidden && setting_.hidden == Hidden::kLeave) return false;  // it did well without
+    if (hidden && setting_.hidden == Hidden::kLeave) {  // it did well without
+      tell_of_write(item);
+      return false;
+    }
     // Searched last: it takes time.
     if (const Below below = whole ? secrets_below(item.what, setting_.secrets) : Below::kNothing;
         below != Below::kNothing) {
@@ -124,6 +135,12 @@ class Collector {
       return false;
     }
     return true;
+  }
+
+  // A write that failed is lost, however well the command ended. Of the system's places every cell has its own view.
+  void tell_of_write(const Item& item) {
+    if (item.kind != Kind::kChange || setting_.already(item.what) != 0 || !ungrantable(item).empty()) return;
+    want("write", item.what, way_to_write(item.what));
   }
 
   void push(std::vector<Item>& list, Item item) {

@@ -54,6 +54,9 @@ Collected collect_network(const NetworkUse& use);
 // of them; with one, `heard` is its record. Who takes a port that nobody knows may be its own service: nothing is said.
 std::vector<Wanted> collect_loopback(const std::vector<observe::Sighting>& seen, const NetworkUse* heard);
 
+// Of a write that failed, where the command succeeded all the same.
+std::string way_to_write(const std::string& place);
+
 // True for the places that every cell has of its own, whatever the host has there.
 bool is_cells_own(const std::string& path);
 
