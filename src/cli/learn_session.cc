@@ -262,7 +262,7 @@ Status LearnSession::check_and_widen() {
     std::size_t added = 0;
     if (!looked) {
       looked = true;
-      added = add_new(items_, learn::fold(looks_, learn_host().entries, secrets_));
+      added = add_new(items_, learn::fold_looks(looks_, learn_host().entries, secrets_, current_directory()));
     }
     Collected found = seen_in(tried, Hidden::kGrant);
     added += add_new(items_, std::move(found.items));

@@ -158,5 +158,11 @@ TEST(Fold, KeepsReadingAndExecutingApart) {
   EXPECT_THAT(fold(items, ten, kSecrets), SizeIs(6));
 }
 
+TEST(Fold, NeverTakesLooksForADirectoryAboveTheStart) {
+  EXPECT_THAT(fold_looks(in("/srv/data", 5), ten, kSecrets, "/srv/data/p"), SizeIs(5));
+  EXPECT_THAT(fold_looks(in("/srv/data", 5), ten, kSecrets, "/srv/data"),
+              ElementsAre(Item{Kind::kRead, "/srv/data", "5 of 10 entries in it were looked at", {}, true}));
+}
+
 }  // namespace
 }  // namespace cloche::learn

@@ -42,6 +42,24 @@ class LearnNarrow(LearnCase):
                                        timeout=20, check=True)
                 self.assertEqual(self.run_with(policy, *words).stdout, plain.stdout, text)
 
+    def test_X5_looks_at_files_above_never_become_all_that_lies_there(self):
+        for name in "abcd":
+            with open(f"{self.top}/g/{name}", "w", encoding="utf-8") as file:
+                file.write("x\n")
+        policy, text = self.learnt("--", "sh", "-c", "test -s ../a && test -s ../b && test -s ../c && test -s ../d")
+        self.assertIn(f'"{self.top}/g/a"', text)
+        self.assertNotIn(f'"{self.top}/g"', text)
+        self.assertNotEqual(self.run_with(policy, "cat", "../other/notes").stdout, "private\n", text)
+
+    def test_X5_many_looks_are_not_called_reads(self):
+        os.makedirs(self.project + "/many")
+        for name in "abcd":
+            with open(f"{self.project}/many/{name}", "w", encoding="utf-8") as file:
+                file.write("x\n")
+        _, text = self.learnt("--", "sh", "-c", "cd many; test -s a && test -s b && test -s c && test -s d")
+        self.assertIn(f'"{self.project}/many",  # ', text)
+        self.assertNotIn("were read", text)
+
     def test_X5_a_repository_is_granted_by_what_is_read_of_it(self):
         _, text = self.learnt("--", "git", "rev-parse", "--git-dir")
         for narrow in ("HEAD", "objects", "refs"):
