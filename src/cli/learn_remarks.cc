@@ -1,5 +1,5 @@
-// What `cloche learn` says of a command that wrote something else than before, or that failed for want of what no option
-// names.
+// What `cloche learn` says of a command that wrote something else than before, or that failed for want of what no
+// option names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@ constexpr const char* kStep = "learn";
 
 }  // namespace
 
-// Sizes, owners and numbers of links of directories that are there for what lies below, as `ls -la` writes them, are the
-// cell's, and no grant makes them the host's. Where the lines are as many and so are the words in each, nothing is
-// missing; from then on these words are the ones to be written.
+// Sizes, owners and numbers of links of directories that are there for what lies below, as `ls -la` writes them, are
+// the cell's, and no grant makes them the host's. Where nothing but such a number differs, and what goes with it,
+// nothing is missing; from then on these words are the ones to be written.
 bool LearnSession::takes_other_words(const LearnTry& tried) {
   if (!ends_alike(tried) || (must_.known() && !must_.places_met_by(tried.changed))) return false;
   const auto differs = learn::output_difference(model_->out, tried.out);
@@ -29,8 +29,8 @@ bool LearnSession::takes_other_words(const LearnTry& tried) {
   must_.agree_with(tried.changed);
   model_->out = tried.out;
   const std::string remark = fmt::format(
-      "It writes other words under this policy than with everything in view, though no fewer (first in line {}): such "
-      "are sizes, owners and numbers of links of directories.",
+      "It writes other numbers under this policy than with everything in view (first in line {}): such are sizes and "
+      "numbers of links of directories.",
       differs->line);
   remarks_.push_back(remark);
   say(remark + " There, " + to_string(*differs));
@@ -85,8 +85,8 @@ void LearnSession::note_gained(const LearnTry& tried) {
   };
   for (const Item& item : items_) {
     if (item.kind != Kind::kChange || covers(model_->policy.workspace.path, item.what)) continue;
-    const bool changed = std::ranges::any_of(
-        tried.changed.paths, [&](const std::string& path) { return path_covers(item.what, path); });
+    const bool changed =
+        std::ranges::any_of(tried.changed.paths, [&](const std::string& path) { return path_covers(item.what, path); });
     if (changed) gained_.push_back(item.what);
   }
 }

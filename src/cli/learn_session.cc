@@ -166,8 +166,7 @@ void LearnSession::take_for_model(LearnTry tried, Collected found, std::vector<I
   items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
   must_ = learn::MustChange(model_->changed, items_);
   seen_ = items_;
-  effects_ =
-      learn::effects_of(model_->seen, model_->changed, setting(model_->policy, Hidden::kLeave), learn_host());
+  effects_ = learn::effects_of(model_->seen, model_->changed, setting(model_->policy, Hidden::kLeave), learn_host());
 }
 
 bool LearnSession::ends_alike(const LearnTry& tried) const {

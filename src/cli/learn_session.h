@@ -102,18 +102,18 @@ class LearnSession {
   std::vector<Ceiling> ceilings_;
   Secrets secrets_;
   Policy parent_;
-  Policy base_;                     // parent and flags
-  Limits wide_;                     // of runs that are not about limits
-  std::optional<Plan> plan_;        // of the base
-  std::optional<LearnTry> model_;   // the observed run that succeeded
-  learn::MustChange must_;          // what each run has to change, as the observed one did
-  learn::Effects effects_;          // of the observed run, which nothing that is compared shows
-  std::vector<learn::Item> seen_;   // what it was seen to use
-  std::vector<std::string> gained_;  // places that the checked run changed, and the observed one could not
+  Policy base_;                       // parent and flags
+  Limits wide_;                       // of runs that are not about limits
+  std::optional<Plan> plan_;          // of the base
+  std::optional<LearnTry> model_;     // the observed run that succeeded
+  learn::MustChange must_;            // what each run has to change, as the observed one did
+  learn::Effects effects_;            // of the observed run, which nothing that is compared shows
+  std::vector<learn::Item> seen_;     // what it was seen to use
+  std::vector<std::string> gained_;   // places that the checked run changed, and the observed one could not
   std::vector<std::string> remarks_;  // on what was learnt, for the policy
-  bool steady_ = true;              // two runs of the same say the same
-  std::size_t doubts_ = 0;          // how often something that was compared turned out to differ by itself
-  std::vector<learn::Item> items_;  // what is known to suffice, once it was checked
+  bool steady_ = true;                // two runs of the same say the same
+  std::size_t doubts_ = 0;            // how often something that was compared turned out to differ by itself
+  std::vector<learn::Item> items_;    // what is known to suffice, once it was checked
   std::vector<learn::Item> looks_;
   std::vector<learn::Item> untried_;
   std::vector<learn::Wanted> wanted_;

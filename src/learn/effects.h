@@ -1,5 +1,5 @@
-// What a run did that shows neither in its output nor in what it changed of the host's files, so that no comparison misses
-// it.
+// What a run did that shows neither in its output nor in what it changed of the host's files, so that no comparison
+// misses it.
 #pragma once
 
 #include <string>

@@ -42,8 +42,11 @@ bool fold_one(std::vector<Item>& items, const Folding& how, const CountEntries& 
     if (!all || *all == 0 || count * 2 < *all || !may_fold_to(directory, secrets)) continue;
     drop_covered(items, kind, directory);
     std::erase_if(items, [&, &dir = directory](const Item& item) { return item.kind == kind && item.what == dir; });
-    items.push_back(
-        {kind, directory, fmt::format("{} of {} entries in it were {}", std::min(count, *all), *all, how.verb), {}, true});
+    items.push_back({kind,
+                     directory,
+                     fmt::format("{} of {} entries in it were {}", std::min(count, *all), *all, how.verb),
+                     {},
+                     true});
     return true;
   }
   return false;

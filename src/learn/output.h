@@ -11,7 +11,8 @@ struct OutputDifference {
   std::size_t line = 0;  // the first that differs; counted from one
   std::string before;
   std::string now;
-  // As many lines, and as many words in each: a number or a name is another, and nothing is missing.
+  // As many lines, and as many words in each, and where a line differs a number is another. A "no" for a "yes" is not
+  // it.
   bool same_shape = false;
 };
 std::optional<OutputDifference> output_difference(const std::string& before, const std::string& now);

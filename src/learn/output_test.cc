@@ -12,7 +12,7 @@ TEST(OutputDifference, IsNoneOfTheSameWords) {
 }
 
 TEST(OutputDifference, NamesTheFirstLineThatDiffers) {
-  const auto got = output_difference("a\n.. 60\nc\n", "a\n.. 4096\nd\n");
+  const auto got = output_difference("a\n.. 60\nc 1\n", "a\n.. 4096\nc 2\n");
   ASSERT_TRUE(got);
   EXPECT_EQ(got->line, 2U);
   EXPECT_TRUE(got->same_shape);
@@ -25,6 +25,13 @@ TEST(OutputDifference, ThatLacksALineOrAWordHasAnotherShape) {
     ASSERT_TRUE(got) << now;
     EXPECT_FALSE(got->same_shape) << now;
   }
+}
+
+TEST(OutputDifference, InAnotherWordThanANumberHasAnotherShape) {
+  EXPECT_FALSE(output_difference("yes\n", "no\n")->same_shape);
+  EXPECT_FALSE(output_difference("1 a\nyes\n", "2 a\nno\n")->same_shape);
+  // With the number an owner may be another, and the width of a column.
+  EXPECT_TRUE(output_difference("me   40 ..\nme 40 f\n", "you 4096 ..\nme   40 f\n")->same_shape);
 }
 
 TEST(OutputDifference, WithOrWithoutAnEndOfLineIsOneOfNoLine) {

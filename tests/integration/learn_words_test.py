@@ -3,7 +3,7 @@ import subprocess
 
 from learn_case import LearnCase
 
-REMARK = "# It writes other words under this policy than with everything in view"
+REMARK = "# It writes other numbers under this policy than with everything in view"
 
 
 class LearnWords(LearnCase):
@@ -24,7 +24,7 @@ class LearnWords(LearnCase):
 
     def test_X5_what_is_missing_in_the_output_is_named_and_nothing_is_learnt(self):
         # A directory with a place of secrets in it is never granted, so its names are not there to be listed.
-        self.path("home/note", "a note\n")
+        self.path("home/note", "a note\n")  # in view of the observed run
         done = self.learn("--", "ls", "..")
         self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
         self.assertRegex(done.stderr, r"with the same exit code, and its output differs: line \d+ was \S+ and is \S+\)")
