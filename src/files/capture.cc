@@ -373,6 +373,8 @@ Status Capture::delete_one(int host, const std::string& name, const std::string&
   CLOCHE_TRY_ASSIGN(std::optional<HostThing> before, host_.look(host, name, path));
   if (!before) return {};
   CLOCHE_TRY(meter_.entry());
+  // Missing in the copy, and not by the guest's doing. Its directory cannot go either: applying finds it not empty.
+  if (before->never_seen) return {};
   // Not in the copy because it was made later.
   if (!is_overlay() && before->changed && !host_.had(host, path)) return {};
   CLOCHE_TRY(host_.read(host, name, path, *before));
@@ -410,6 +412,7 @@ Status Capture::note(Entry entry, const std::optional<HostThing>& before) {
   if (before) {
     entry.before = before->state;
     if (before->changed || exchanged_) entry.marks |= kHostChanged;
+    if (before->never_seen) entry.marks |= kNeverSeen;
     if (entry.obstacle == Obstacle::kNone) entry.obstacle = before->obstacle;
   }
   if (entry.obstacle == Obstacle::kNone) entry.obstacle = obstacle_;

@@ -26,6 +26,9 @@ std::unexpected<Error> cannot(const std::string& path, std::string message) {
 
 bool gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
+// What init/copy.cc makes anew: a socket without its listener and a device without its driver are nothing.
+bool is_copied(mode_t mode) { return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode) || S_ISFIFO(mode); }
+
 }  // namespace
 
 Result<Fd> HostSide::open_directory(const std::string& path) const {
@@ -77,6 +80,7 @@ Result<std::optional<HostThing>> HostSide::look(int folder, const std::string& n
   thing.state.kind = tree::kind_of(st);
   thing.state.mode = stx.stx_mode & 0777;
   thing.whole_mode = stx.stx_mode & 07777;
+  thing.never_seen = kind_ == ViewKind::kCopy && !is_copied(stx.stx_mode);
   thing.changed = later({stx.stx_ctime.tv_sec, stx.stx_ctime.tv_nsec}, started_);
   if (thing.state.kind == tree::FileKind::kRegular) {
     thing.state.size = stx.stx_size;

@@ -23,6 +23,7 @@ struct HostThing {
   mode_t whole_mode = 0;          // with the set-id and sticky bits
   bool changed = false;           // since the view was made
   bool has_capabilities = false;  // of a regular file, once it was read
+  bool never_seen = false;        // a copy has nothing of it, so the guest neither deleted nor meant it
   Obstacle obstacle = Obstacle::kNone;
   std::optional<std::string> text;  // of a file that is text
 };
@@ -31,6 +32,7 @@ class HostSide {
  public:
   HostSide(const View& view, Meter& meter)
       : root_(view.lower),
+        kind_(view.kind),
         mounts_(mounts_of(view.kind)),
         started_(view.started),
         whereabouts_(view.whereabouts),
@@ -54,6 +56,7 @@ class HostSide {
   Status read_open(int fd, const std::string& path, HostThing& thing) const;
 
   int root_;
+  ViewKind kind_;
   tree::Mounts mounts_;
   timespec started_;
   const Whereabouts* whereabouts_;
