@@ -1,12 +1,14 @@
 #include "files/guest_rights.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
+
+#include "base/fd.h"
 
 namespace cloche::files {
 namespace {
@@ -38,6 +40,15 @@ bool GuestRights::may(int fd, const struct stat& st, mode_t right) const {
   if (((st.st_mode >> shift) & right) != right) return false;
   const std::string by_number = "/proc/self/fd/" + std::to_string(fd);
   return st.st_uid == user_ || ::getxattr(by_number.c_str(), "system.posix_acl_access", nullptr, 0) <= 0;
+}
+
+bool GuestRights::was_copied(int folder, const std::string& name) const {
+  const Fd place(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat st{};
+  if (!place.valid() || ::fstat(place.get(), &st) != 0) return false;
+  if (st.st_uid == user_ && st.st_gid == group_) return true;
+  if (judge_ == Judge::kModes) return may(place.get(), st, 4);
+  return ::faccessat(folder, name.c_str(), R_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 }  // namespace cloche::files
