@@ -129,6 +129,8 @@ std::vector<std::string> named_limits(std::string_view errors) {
                                                               "failed to reserve"});
   constexpr auto kOfProcesses = std::to_array<std::string_view>(
       {"Resource temporarily unavailable", "annot fork", "start new thread", "create native thread", "EAGAIN"});
+  constexpr auto kOfFiles = std::to_array<std::string_view>(
+      {"open files: cannot modify limit", "error setting limit", "not allowed to raise maximum limit"});
   // What a Go program says of it comes before what all of its threads were doing.
   constexpr std::size_t kMost = 4 * kMostText;
   const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMost));
@@ -136,6 +138,7 @@ std::vector<std::string> named_limits(std::string_view errors) {
   std::vector<std::string> out;
   if (std::ranges::any_of(kOfMemory, says)) out.emplace_back("limits.memory");
   if (std::ranges::any_of(kOfProcesses, says)) out.emplace_back("limits.pids");
+  if (std::ranges::any_of(kOfFiles, says)) out.emplace_back("limits.files");
   return out;
 }
 

@@ -172,6 +172,12 @@ TEST(Named, X4_LimitsThatErrorsSoundLike) {
   EXPECT_THAT(named_limits("sh: 1: Cannot fork\n"), ElementsAre("limits.pids"));
   EXPECT_THAT(named_limits("BlockingIOError: [Errno 11] Resource temporarily unavailable\n"),
               ElementsAre("limits.pids"));
+  for (const char* shell : {"sh: 1: ulimit: error setting limit (Operation not permitted)\n",
+                            "bash: line 1: ulimit: open files: cannot modify limit: Operation not permitted\n",
+                            "ValueError: not allowed to raise maximum limit\n"}) {
+    EXPECT_THAT(named_limits(shell), ElementsAre("limits.files")) << shell;
+  }
+  EXPECT_THAT(named_limits("bash: ulimit: stack size: cannot modify limit: Operation not permitted\n"), IsEmpty());
   EXPECT_THAT(named_limits("cat: /x: No such file or directory\n"), IsEmpty());
   EXPECT_THAT(named_limits("fatal error: failed to reserve page summary memory\n" + std::string(9000, 'x')),
               ElementsAre("limits.memory"))

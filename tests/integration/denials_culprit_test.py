@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from cell import CGROUPS, CLOCHE, LIMITS, output_of
-from denials_case import DenialCase
+from denials_case import KINDS, DenialCase
 
 SUMMARY = re.compile(r"^cloche: denied: (.*?)(?: \(cloche why|$)", re.MULTILINE)
 
@@ -321,3 +321,15 @@ print(sorted(answers))
         self.assertEqual(self.answers("off", "interrupts"), "[0]")
         # The kernel ends a wait that nobody has read of yet; nothing else is ever answered.
         self.assertIn(self.answers("files", "interrupts"), ("[0]", "[0, 4]"))
+
+
+class OwnLimits(DenialCase):
+    def test_X4_a_limit_that_the_guest_would_raise_itself(self):
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                done, report = self.run_report(*options, "--", "sh", "-c", "ulimit -n 500000")
+                self.assertNotEqual(done.returncode, 0)
+                told = [d for d in report["denials"] if d["what"] == "limit"]
+                self.assertEqual([(d["count"], d["allow"]) for d in told], [(0, "")], report["denials"])
+                self.assertTrue(told[0]["detail"].startswith("limits.files: "), told)
+                self.assertIn("limits.files", told[0]["never"])
