@@ -59,6 +59,21 @@ class TheCulprit(DenialCase):
                 self.assertTrue(os.path.exists(new))
                 subprocess.run(["rm", "-r", os.path.join(self.place, "n")], check=True)
 
+    def test_X4_the_line_for_what_may_be_read_already_fits_once_that_is_taken_out(self):
+        os.makedirs(os.path.join(self.place, "repo/.git"))
+        repo = os.path.join(self.place, "repo")
+        append = ["sh", "-c", f"echo x >> {self.data}"]
+        for granted, line, command in ((self.place + "/repo", f'workspace.path = ["{repo}"]', ["touch", repo + "/new"]),
+                                       (self.data, f'files.write = ["{self.data}"]', append)):
+            with self.subTest(granted=granted):
+                code, first, said = self.ended(*command, options=["--read", granted])
+                self.assertNotEqual(code, 0)
+                self.assertEqual(first["allow"], line + "  # and take it out of files.read (--read)")
+                self.assertIn("take it out of files.read (--read)", said)
+                both = self.policy(f'files.read = ["{granted}"]', first["allow"])
+                self.assertEqual(self.cloche("run", "--policy", both, "--", *command).returncode, 126)
+                self.helps(first["allow"], *command)
+
     def test_X4_a_directory_beside_what_is_granted(self):
         for name in ("granted", "there"):
             os.mkdir(os.path.join(self.place, name))
