@@ -298,6 +298,10 @@ Advice advise_obeyed(const std::string& reason) {
 
 Advice advise_copy() { return allow("workspace.mode = \"copy\""); }
 
+Advice advise_proc(const Asked& asked) {
+  return never(asked.allowed ? std::string(kOwnProc) : "this user may not do that outside of a cell either");
+}
+
 Advice advise_no_network(const Plan& plan) {
   const std::string host = "name the host: net.allow = [\"HOST:PORT\"]";
   const std::string own = "among programs of the cell: net.loopback = true";

@@ -44,6 +44,16 @@ class TheCulprit(DenialCase):
         self.assertEqual((first["what"], first["detail"].split()[0]), ("syscall", "mount"))
         self.assertTrue(said.startswith("syscall mount"), said)
 
+    def test_X4_what_no_cell_has_is_told_as_such_and_without_a_line(self):
+        reads = ["sh", "-c", "head -c1 /proc/uptime 2>&-; cat /sys/devices/system/cpu/possible 2>&-; cat /proc/meminfo"]
+        speaks = [*reads[:2], reads[2] + " 2>&-; echo 'ps: Unable to get total memory' >&2; exit 1"]
+        for command in (reads, speaks):
+            with self.subTest(command=command):
+                code, first, said = self.ended(*command)
+                self.assertEqual(code, 1)
+                self.assertEqual((first["what"], first["detail"], first["allow"]), ("read", "/proc/meminfo", ""))
+                self.assertTrue(said.startswith("read /proc/meminfo; a cell's /proc shows its own processes"), said)
+
     def test_X4_whoever_makes_directory_after_directory(self):
         new = os.path.join(self.place, "n/e/w")
         commands = [["mkdir", "-p", new], ["install", "-D", "/usr/bin/true", new],
