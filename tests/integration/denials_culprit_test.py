@@ -54,6 +54,23 @@ class TheCulprit(DenialCase):
                 self.assertEqual((first["what"], first["detail"], first["allow"]), ("read", "/proc/meminfo", ""))
                 self.assertTrue(said.startswith("read /proc/meminfo; a cell's /proc shows its own processes"), said)
 
+    def test_X4_who_looked_for_the_directory_that_the_run_began_in(self):
+        """The cell's /work is empty, and no denial can tell: what is nowhere was not denied."""
+        empty = os.path.join(self.place, "empty")
+        os.mkdir(empty)
+        reads = ["cat", "data"]
+        for words, here, told in (([*reads], self.place, True), (["sh", "-c", "cat data; true"], self.place, False),
+                                  (reads, empty, False), (["cat", "/nowhere"], self.place, False),
+                                  (["false"], self.place, False), (reads, "/", False)):
+            with self.subTest(words=words, here=here):
+                done = self.cloche("run", "--", *words, cwd=here)
+                self.assertEqual(b"nothing of this directory: --workspace ." in done.stderr, told, done.stderr)
+        for options in (["--quiet"], ["--read", self.data], ["--workspace", empty]):
+            done = self.cloche("run", *options, "--", "cat", "none", cwd=self.place)
+            self.assertNotIn(b"this directory", done.stderr)
+        for options in (["--workspace", "."], ["--read", ".", "--cwd", self.place]):
+            self.assertEqual(self.cloche("run", *options, "--", *reads, cwd=self.place).returncode, 0)
+
     def test_X4_whoever_makes_directory_after_directory(self):
         new = os.path.join(self.place, "n/e/w")
         commands = [["mkdir", "-p", new], ["install", "-D", "/usr/bin/true", new],
