@@ -50,10 +50,10 @@ bool sounds_like_an_empty_directory(std::string_view errors) {
   return false;
 }
 
-void hint_at_directory(Report& report, const Policy& policy, const RunArgs& args,
-                       const Environment& env) {
+void hint_at_directory(Report& report, const Policy& policy, const RunArgs& args, const Environment& env) {
   const FileGrants& files = policy.files;
-  const bool shows = !files.read.empty() || !files.write.empty() || !files.exec.empty() || !policy.workspace.path.empty();
+  const bool shows =
+      !files.read.empty() || !files.write.empty() || !files.exec.empty() || !policy.workspace.path.empty();
   if (shows || !policy.sockets.empty() || !failed_by_itself(report) || !report.outcome.hint.empty()) return;
   if (!std::ranges::all_of(report.denials, is_usual) || !sounds_like_an_empty_directory(report.err.tail)) return;
   const std::string here = current_directory();

@@ -14,7 +14,8 @@ TEST(ViewHint, X4_ErrorsThatSoundLikeADirectoryWithNothingInIt) {
         "python3: can't open file '/work/main.py': [Errno 2] No such file or directory"}) {
     EXPECT_TRUE(sounds_like_an_empty_directory(errors)) << errors;
   }
-  for (const char* errors : {"", "it failed\n", "cat: /srv/x: No such file or directory\n", "open '/etc/x': ENOENT\n"}) {
+  for (const char* errors :
+       {"", "it failed\n", "cat: /srv/x: No such file or directory\n", "open '/etc/x': ENOENT\n"}) {
     EXPECT_FALSE(sounds_like_an_empty_directory(errors)) << errors;
   }
 }

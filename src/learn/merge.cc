@@ -271,8 +271,8 @@ std::string comment_behind(std::string_view text, std::size_t at) {
 }
 
 // The order of a list may say something: a guest begins in the first workspace. A list in another one is written anew.
-std::string in_order(std::string_view text, const TomlNode& array, const Elements& all,
-                     const std::vector<Item>& items, bool in_one_line) {
+std::string in_order(std::string_view text, const TomlNode& array, const Elements& all, const std::vector<Item>& items,
+                     bool in_one_line) {
   if (in_one_line) {
     std::string out;
     for (const auto& element : all) out += (out.empty() ? "" : ", ") + element.first;

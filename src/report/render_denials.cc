@@ -130,7 +130,8 @@ bool is_named(const Denial& denial, std::string_view errors) {
   const std::string_view words = words_about(denial.detail);
   if (!words.empty() && text.find(words) != std::string_view::npos) return true;
   const auto goes_on = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '/';
   };
   for (std::size_t at = 0; (at = text.find(denial.detail, at)) != std::string_view::npos; ++at) {
     const std::size_t end = at + denial.detail.size();

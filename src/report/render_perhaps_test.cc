@@ -27,8 +27,8 @@ TEST(Denials, X4_WhatIsUsualIsTheReasonWhereErrorsNameIt) {
   report.denials = {{"read", "/proc/meminfo", 1, "free", "", std::string(kOwnProc)},
                     {"read", "/proc/uptime", 1, "free", "", std::string(kOwnProc)}};
   EXPECT_THAT(denial_summary(report), HasSubstr("nothing but what most programs do without"));
-  for (const char* said : {"free: Memory information file /proc/meminfo does not exist\n", "cat: /proc/meminfo: No such\n",
-                           "ps: Unable to get total memory\n"}) {
+  for (const char* said : {"free: Memory information file /proc/meminfo does not exist\n",
+                           "cat: /proc/meminfo: No such\n", "ps: Unable to get total memory\n"}) {
     report.err.tail = said;
     EXPECT_EQ(denial_summary(report), "read /proc/meminfo; " + std::string(kOwnProc) + "; and 1 more") << said;
   }
