@@ -190,8 +190,7 @@ const Secrets& secrets_for(const HostPath& found, const HostLook& look) {
 
 Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found, const HostLook& look) {
   if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
-  // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, {plan, found.allowed, found.directory});
+  if (s.what.starts_with("/proc/")) return advise_proc({plan, found.allowed, found.directory});
   if (s.use == Use::kBind) return advise_bound();
   const std::string closed = closed_to_strangers(plan, found);
   const Secrets& secrets = secrets_for(found, look);

@@ -176,6 +176,9 @@ bool put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
     if (denial.what == "syscall") return place_of_call(text, denial.detail);
     if (!is_of_a_path(denial)) return 0;
     const std::string_view name = denial.detail;
+    if (const std::string_view words = words_about(name); !words.empty()) {
+      if (const std::size_t at = text.rfind(words); at != std::string_view::npos) return at + 1;
+    }
     const bool below = name.size() > cwd.size() + 1 && name.starts_with(cwd) && name[cwd.size()] == '/';
     return std::max(last_place(text, name), below ? last_place(text, name.substr(cwd.size() + 1)) : 0);
   };

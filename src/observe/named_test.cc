@@ -71,6 +71,13 @@ TEST(Named, X4_WhoNamesACallWasRefusedIt) {
   EXPECT_EQ(first("ptrace: no\n/etc/gdb/gdbinit.d: No such file or directory\n"), "/etc/gdb/gdbinit.d");
 }
 
+TEST(Named, X4_WhoSpeaksOfMemoryWantedTheFileThatTellsOfIt) {
+  std::vector<Denial> denials = {{"read", "/sys/devices/system/cpu/possible", 1}, {"read", "/proc/meminfo", 1}};
+  EXPECT_FALSE(put_named_first(denials, "ps: it failed\n", "/work"));
+  EXPECT_TRUE(put_named_first(denials, "ps: Unable to get total memory\n", "/work"));
+  EXPECT_EQ(denials.front().detail, "/proc/meminfo");
+}
+
 TEST(Named, X4_PlacesOfTheCellAreThere) {
   Plan plan = sample();
   plan.steps.push_back({.kind = wire::StepKind::kScratchDir, .a = "work"});
