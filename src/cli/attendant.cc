@@ -178,10 +178,27 @@ bool is_plain(const RunArgs& args) {
   return !args.from_stdin() && std::ranges::all_of(read, can_be_read_again);
 }
 
+// Of a cpu. With longer turns than the guest's this process is not put before it for each line that it writes, nor before the command
+// that is told of its end. Not much longer: who gives up a turn beside busy processes waits for as long (keeper/client.cc). And
+// not where a guest is watched: until its call has been read a signal may interrupt it.
+class Turns {
+ public:
+  static constexpr std::chrono::milliseconds kUsual{0};
+  static constexpr std::chrono::milliseconds kLonger{4};
+
+  void take(std::chrono::milliseconds length) {
+    if (std::exchange(now_, length) != length) sys::take_turns_of(length);
+  }
+
+ private:
+  std::chrono::milliseconds now_ = kUsual;
+};
+
 // The run of one caller.
 class AttendedPlace : public RunPlace {
  public:
-  AttendedPlace(ResidentEngine& engine, const Caller& caller) : engine_(engine), caller_(caller) {}
+  AttendedPlace(ResidentEngine& engine, const Caller& caller, Turns& turns)
+      : engine_(engine), caller_(caller), turns_(turns) {}
 
   // What does not depend on what is asked for.
   void prepare() {
@@ -199,6 +216,7 @@ class AttendedPlace : public RunPlace {
     return plan_ && caller_.take();
   }
   Report run(const Policy& policy, const Request& request, RunWiring wiring, const Keep& /*keep*/) override {
+    turns_.take(plan_->watch == filter::Watch::kNothing ? Turns::kLonger : Turns::kUsual);
     Report report = engine_.run(plan_, policy, request, std::move(wiring));
     caller_.end_with_us();
     if (caller_.is_gone()) leave_streams();  // before we could hear of it that way
@@ -222,6 +240,7 @@ class AttendedPlace : public RunPlace {
 
   ResidentEngine& engine_;
   const Caller& caller_;
+  Turns& turns_;
   Fd cancel_;
   Poller::Watch watch_;
   std::shared_ptr<const Plan> plan_;
@@ -319,7 +338,7 @@ class Attendant {
       Patience() { ::alarm(kPatienceSeconds); }
       ~Patience() { ::alarm(0); }
     } patience;
-    AttendedPlace place(*engine_, caller);
+    AttendedPlace place(*engine_, caller, turns_);
     auto stance = caller.receive(standing_, room_, [&] { place.prepare(); });
     if (!stance) return false;
     auto borrowed = BorrowedStance::take(std::move(*stance));
@@ -337,6 +356,7 @@ class Attendant {
   Listener listener_;
   Standing standing_;
   ProbeOptions probing_ = probe_options_from_environment();
+  Turns turns_;
   std::string room_ = std::string(wire::kMostHandover, '\0');
   std::string path_ = own_program();
   std::string program_ = keeper::identity_of(path_);
@@ -354,9 +374,6 @@ Status start(Words words) {
   Fd socket(keeper);
   if (::fcntl(keeper, F_SETFD, FD_CLOEXEC) != 0) return fail_errno(errno, "attendant", "no socket of a keeper");
   CLOCHE_TRY_ASSIGN(auto engine, ResidentEngine::make(probe_fast(), std::move(socket)));
-  // Than the guests whose output it passes on, and the commands that it tells of their end, but no more than that: who gives
-  // up a turn beside busy processes waits for as long (keeper/client.cc).
-  sys::take_turns_of(std::chrono::milliseconds(4));
   CLOCHE_TRY_ASSIGN(Standing standing, keeper::standing_of("self"));
   CLOCHE_TRY_ASSIGN(Fd directory, keeper::open_directory(words[0], false));
   Attendant attendant(std::move(engine), Listener(std::move(directory)), std::move(standing));

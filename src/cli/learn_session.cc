@@ -145,6 +145,7 @@ Status LearnSession::observe() {
       if (!never_began(tried.report)) {
         command_code_ = 1;
         put(STDERR_FILENO, tried.report.err.tail);
+        tell_of_repository(tried);
         list_hosts(tried.policy);
       }
       return std::unexpected(failure_of(tried));
@@ -164,11 +165,17 @@ void LearnSession::take_for_model(LearnTry tried, Collected found, std::vector<I
   model_ = std::move(tried);
   items_ = learn::fold(std::move(items_), learn_host().entries, secrets_);
   must_ = learn::MustChange(model_->changed, items_);
+  seen_ = items_;
+  effects_ = learn::effects_of(model_->seen, model_->changed, setting(model_->policy, Hidden::kLeave), learn_host());
+}
+
+bool LearnSession::ends_alike(const LearnTry& tried) const {
+  const Outcome& outcome = tried.report.outcome;
+  return outcome.kind == OutcomeKind::kExited && outcome.code == model_->report.outcome.code;
 }
 
 bool LearnSession::says_the_same(const LearnTry& tried) const {
-  const Outcome& outcome = tried.report.outcome;
-  if (outcome.kind != OutcomeKind::kExited || outcome.code != model_->report.outcome.code) return false;
+  if (!ends_alike(tried)) return false;
   return !steady_ || tried.out == model_->out;
 }
 
@@ -180,16 +187,13 @@ bool LearnSession::succeeded(const LearnTry& tried) const {
 // git calls a commit by what is in it, the time among it. So where a run differs in nothing else, what is known to
 // suffice runs once more.
 bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& sufficient) {
-  const auto ended_alike = [this](const LearnTry& run) {
-    return run.report.outcome.kind == OutcomeKind::kExited && run.report.outcome.code == model_->report.outcome.code;
-  };
   const auto makes_other_names = [this](const LearnTry& run) {
     return must_.nearly_met_by(run.changed) && !must_.met_by(run.changed);
   };
-  if (succeeded(tried) || !ended_alike(tried)) return false;
+  if (succeeded(tried) || !ends_alike(tried)) return false;
   if (!must_.met_by(tried.changed) && !makes_other_names(tried)) return false;
   const LearnTry again = runs_.run(sufficient, Observe::kOff);
-  if (runs_.cancelled() || !ended_alike(again)) return false;
+  if (runs_.cancelled() || !ends_alike(again)) return false;
   const bool says_others = !says_the_same(again);
   const bool makes_others = makes_other_names(again);
   if (says_others) {
@@ -207,6 +211,7 @@ bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& suffic
 
 // Left out, these would show in nothing but what is changed in the end.
 bool LearnSession::is_settled(const Item& item) const {
+  if (shows_in_nothing(item)) return true;
   const bool about_changes = item.kind == Kind::kChange || item.kind == Kind::kCwd;
   if (!about_changes || must_.known()) {
     // A trial has workspaces, where a command starts by itself; it does not start in what files.write names. And the
@@ -249,13 +254,14 @@ Status LearnSession::check_and_widen() {
     if (says_the_same(tried) && (!must_.known() || must_.places_met_by(tried.changed))) {
       used_ = learn::most(used_, tried.used);
       must_.agree_with(tried.changed);
+      note_gained(tried);
       return {};
     }
     if (differs_by_itself(tried, model_->policy)) continue;
     std::size_t added = 0;
     if (!looked) {
       looked = true;
-      added = add_new(items_, learn::fold(looks_, learn_host().entries, secrets_));
+      added = add_new(items_, learn::fold_looks(looks_, learn_host().entries, secrets_, current_directory()));
     }
     Collected found = seen_in(tried, Hidden::kGrant);
     added += add_new(items_, std::move(found.items));
@@ -263,14 +269,12 @@ Status LearnSession::check_and_widen() {
     if (added == 0) added = add_new(items_, std::move(found.looks));
     if (added == 0) added = add_new(items_, starting_place());
     if (added != 0) continue;
-    Error error = never_began(tried.report) ? failure_of(tried) : Error{};
-    if (!never_began(tried.report)) {
-      error = {ErrorCode::kSystem, kStep, 0,
-               fmt::format("the command succeeds with everything in view, and not with what it was seen to use ({})",
-                           tried.report.outcome.message),
-               "name with --read, --exec or --workspace what it needs"};
+    if (takes_other_words(tried)) {
+      used_ = learn::most(used_, tried.used);
+      note_gained(tried);
+      return {};
     }
-    return std::unexpected(std::move(error));
+    return std::unexpected(never_began(tried.report) ? failure_of(tried) : does_not_suffice(tried));
   }
   return fail(ErrorCode::kSystem, kStep, "each run of the command wants something else",
               "name with --read, --exec or --workspace what it needs");
@@ -439,6 +443,7 @@ LearnEnd LearnSession::learn() {
   learnt.items = items_;
   learnt.untried = untried_;
   std::erase_if(wanted_, &learn::Wanted::looked);
+  tell_of_lost_changes();
   learnt.wanted = wanted_;
   // Trials write nothing to the host.
   end.writes_tried = learnt.policy.files.write.empty();
@@ -446,6 +451,7 @@ LearnEnd LearnSession::learn() {
       end.writes_tried ? "" : " with private copies of what files.write names, which itself was not tried";
   learnt.notes.push_back(fmt::format("Checked by running it again{}; {} runs in all. Exit code {}.", how, runs_.count(),
                                      model_->report.outcome.code));
+  learnt.notes.insert(learnt.notes.end(), remarks_.begin(), remarks_.end());
   if (const auto unknown = learn::unmeasured(used_); !unknown.empty()) {
     const std::string note = fmt::format(
         "Not learnt, because it cannot be measured here (cloche doctor tells why): {}.", fmt::join(unknown, ", "));

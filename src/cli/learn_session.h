@@ -8,6 +8,7 @@
 #include "cli/learn_run.h"
 #include "cli/run_options.h"
 #include "learn/collect.h"
+#include "learn/effects.h"
 #include "learn/item.h"
 #include "learn/print.h"
 #include "policy/ceiling.h"
@@ -56,6 +57,10 @@ class LearnSession {
   std::vector<std::string> too_small(const LearnTry& tried) const;
   Status take_back(const std::vector<std::string>& keys, const Limits& before);
   void list_hosts(const Policy& of_run);
+  bool shows_in_nothing(const learn::Item& item) const;
+  void note_gained(const LearnTry& tried);
+  void tell_of_lost_changes();
+  void tell_of_repository(const LearnTry& failed);
   bool adds_loopback(std::vector<learn::Item>& always);
   void tell_of_secrets() const;
   bool wants_unix_sockets() const;
@@ -76,6 +81,9 @@ class LearnSession {
   std::vector<learn::Item> not_given(std::vector<learn::Item> items, const Policy& policy) const;
   std::size_t add_new(std::vector<learn::Item>& to, std::vector<learn::Item> from) const;
   bool says_the_same(const LearnTry& tried) const;
+  bool ends_alike(const LearnTry& tried) const;
+  bool takes_other_words(const LearnTry& tried);
+  Error does_not_suffice(const LearnTry& tried) const;
   bool succeeded(const LearnTry& tried) const;
   bool differs_by_itself(const LearnTry& tried, const Policy& sufficient);
   bool is_settled(const learn::Item& item) const;
@@ -94,14 +102,18 @@ class LearnSession {
   std::vector<Ceiling> ceilings_;
   Secrets secrets_;
   Policy parent_;
-  Policy base_;                     // parent and flags
-  Limits wide_;                     // of runs that are not about limits
-  std::optional<Plan> plan_;        // of the base
-  std::optional<LearnTry> model_;   // the observed run that succeeded
-  learn::MustChange must_;          // what each run has to change, as the observed one did
-  bool steady_ = true;              // two runs of the same say the same
-  std::size_t doubts_ = 0;          // how often something that was compared turned out to differ by itself
-  std::vector<learn::Item> items_;  // what is known to suffice, once it was checked
+  Policy base_;                       // parent and flags
+  Limits wide_;                       // of runs that are not about limits
+  std::optional<Plan> plan_;          // of the base
+  std::optional<LearnTry> model_;     // the observed run that succeeded
+  learn::MustChange must_;            // what each run has to change, as the observed one did
+  learn::Effects effects_;            // of the observed run, which nothing that is compared shows
+  std::vector<learn::Item> seen_;     // what it was seen to use
+  std::vector<std::string> gained_;   // places that the checked run changed, and the observed one could not
+  std::vector<std::string> remarks_;  // on what was learnt, for the policy
+  bool steady_ = true;                // two runs of the same say the same
+  std::size_t doubts_ = 0;            // how often something that was compared turned out to differ by itself
+  std::vector<learn::Item> items_;    // what is known to suffice, once it was checked
   std::vector<learn::Item> looks_;
   std::vector<learn::Item> untried_;
   std::vector<learn::Wanted> wanted_;

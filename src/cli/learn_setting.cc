@@ -222,6 +222,7 @@ learn::Setting LearnSession::setting(const Policy& of_run, Hidden hidden) const 
   learn::Setting out;
   out.secrets = secrets_;
   out.hidden = hidden;
+  out.cwd = current_directory();
   out.was_granted = [paths = granted_paths(of_run, home())](const std::string& path) { return covered(paths, path); };
   out.already = [this, paths = granted_paths(base_, home())](const std::string& path) {
     std::uint64_t rights = 0;

@@ -13,6 +13,9 @@ namespace cloche::cli {
 learn::Host learn_host();
 bool is_directory(const std::string& path);
 
+// The directory above, and not this one, in which a git repository begins; empty: there is none.
+std::string repository_above(const std::string& directory);
+
 // What the observed run is shown beyond its policy: the caller's directory, as a private copy; what lies in the home
 // directory and in the places of optional software, to be read and executed; never a place of secrets, nor a directory
 // with one somewhere in it.

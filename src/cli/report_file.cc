@@ -104,9 +104,10 @@ Status ReportFile::replace(std::string_view text) const {
 }
 
 Status ReportFile::write_as(std::string_view text, mode_t mode, const struct stat* owner) const {
+  bool owned = true;
   const auto fill = [&](const Fd& file) {
-    const bool owned = owner == nullptr || (owner->st_uid == ::geteuid() && owner->st_gid == ::getegid()) ||
-                       ::fchown(file.get(), owner->st_uid, owner->st_gid) == 0;
+    owned = owner == nullptr || (owner->st_uid == ::geteuid() && owner->st_gid == ::getegid()) ||
+            ::fchown(file.get(), owner->st_uid, owner->st_gid) == 0;
     return owned && put(file.get(), text) && ::fchmod(file.get(), mode) == 0;
   };
   if (const Fd file = open_nameless(); file.valid() && fill(file) && put_in_place(file)) return {};
@@ -114,6 +115,11 @@ Status ReportFile::write_as(std::string_view text, mode_t mode, const struct sta
   if (fill(file) && take_its_place()) return {};
   const int error = errno;
   ::unlinkat(directory_.get(), temporary().c_str(), 0);
+  if (!owned) {
+    return fail_errno(error, option_,
+                      fmt::format("{} was left as it is: its owner and group cannot be kept", shown_text(path_)),
+                      "you may give a file to groups of your own only: use a copy of it, or chgrp it first");
+  }
   return fail_errno(error, option_, fmt::format("{} could not be written", shown_text(path_)), kHint);
 }
 

@@ -15,6 +15,7 @@
 #include "cli/run_place.h"
 #include "cli/run_record.h"
 #include "cli/terminal.h"
+#include "cli/view_hint.h"
 #include "engine/engine.h"
 #include "keeper/place.h"
 #include "report/json.h"
@@ -166,6 +167,7 @@ std::optional<Report> run_or_refuse(const RunArgs& args, const Voice& voice, Run
   auto report = run_wired(policy, *wanted, voice, args.parsed, place, asked, *cancel, beside);
   if (!report) return refusal(*wanted, policy, report.error());
   keep_advice_below_ceilings(*report, args, wanted->env);
+  hint_at_directory(*report, policy, args, wanted->env);
   return std::move(*report);
 }
 

@@ -237,6 +237,9 @@ Status Capture::visit(int host, const GuestThing& thing, Frame& frame) {
   if (host >= 0) {
     CLOCHE_TRY_ASSIGN(before, host_.look(host, thing.name, thing.path));
   }
+  // As the copy was made: something beside it was touched, and so all of its directory is looked at.
+  const bool blank = (thing.st.st_mode & 0777) == 0 && thing.st.st_size == 0 && kind == FileKind::kRegular;
+  if (before && before->withheld && blank) return {};
   Entry entry{thing.path, {}, tree::FileState{kind, thing.st.st_mode & 0777U, 0, {}, {}, 1}, Obstacle::kNone, 0};
   if (thing.path.size() >= tree::kMaxPath || !tree::check_path(thing.path)) {
     if (!thing.touched) return {};
@@ -266,8 +269,10 @@ Status Capture::visit_directory(int host, const GuestThing& thing, const std::op
   const mode_t passed_on = ::fstat(here_.get(), &above) == 0 ? above.st_mode & S_ISGID : 0;
   if ((thing.st.st_mode & 07000 & ~old_mode & ~passed_on) != 0) entry.marks |= kSpecialBits;
   if (before && before->state.kind == FileKind::kDirectory) {
-    const bool all = is_overlay() ? is_opaque(directory.get()) : placed == Placed::kPerhapsMoved;
-    const bool noted = thing.touched && before->state.mode != entry.after->mode;
+    // What is missing in one that could not be read was never there.
+    const bool all = is_overlay() ? is_opaque(directory.get()) : placed == Placed::kPerhapsMoved && !before->withheld;
+    const bool blank = before->withheld && entry.after->mode == 0;
+    const bool noted = thing.touched && before->state.mode != entry.after->mode && !blank;
     frame.below.push_back({thing.name, all ? Against::kAll : Against::kNamed, before->obstacle, placed, noted});
     if (!noted) return {};
     return note(std::move(entry), before);
@@ -373,6 +378,8 @@ Status Capture::delete_one(int host, const std::string& name, const std::string&
   CLOCHE_TRY_ASSIGN(std::optional<HostThing> before, host_.look(host, name, path));
   if (!before) return {};
   CLOCHE_TRY(meter_.entry());
+  // Missing in the copy, and not by the guest's doing. Its directory cannot go either: applying finds it not empty.
+  if (before->never_seen) return {};
   // Not in the copy because it was made later.
   if (!is_overlay() && before->changed && !host_.had(host, path)) return {};
   CLOCHE_TRY(host_.read(host, name, path, *before));
@@ -410,6 +417,7 @@ Status Capture::note(Entry entry, const std::optional<HostThing>& before) {
   if (before) {
     entry.before = before->state;
     if (before->changed || exchanged_) entry.marks |= kHostChanged;
+    if (before->never_seen) entry.marks |= kNeverSeen;
     if (entry.obstacle == Obstacle::kNone) entry.obstacle = before->obstacle;
   }
   if (entry.obstacle == Obstacle::kNone) entry.obstacle = obstacle_;

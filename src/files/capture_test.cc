@@ -390,17 +390,6 @@ TEST(Capture, TheHostsLinksAreNotFollowed) {
   EXPECT_EQ(desk.changes(), (Changes{{"folder", "type"}, {"folder/file", "added"}}));
 }
 
-class CopyDesk : public Desk {
- public:
-  // As the view would be made: everything with its times.
-  void copy() {
-    start();
-    const std::string command = "cp -a '" + lower() + "/.' '" + upper() + "'";
-    ASSERT_EQ(std::system(command.c_str()), 0);
-    made();
-  }
-};
-
 TEST(CaptureCopy, OnlyWhatTheGuestTouchedIsRead) {
   CopyDesk desk;
   for (const char* name : {"kept", "changed", "gone", "folder/inside", "folder/other", "touched"}) {

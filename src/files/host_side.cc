@@ -26,7 +26,26 @@ std::unexpected<Error> cannot(const std::string& path, std::string message) {
 
 bool gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
+// What init/copy.cc makes anew: a socket without its listener and a device without its driver are nothing.
+bool is_copied(mode_t mode) { return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode) || S_ISFIFO(mode); }
+
 }  // namespace
+
+HostSide::HostSide(const View& view, Meter& meter)
+    : root_(view.lower),
+      kind_(view.kind),
+      mounts_(mounts_of(view.kind)),
+      started_(view.started),
+      whereabouts_(view.whereabouts),
+      meter_(&meter) {
+  if (kind_ != ViewKind::kCopy) return;
+  if (auto rights = GuestRights::of(root_)) rights_ = *rights;
+}
+
+bool HostSide::was_withheld(int folder, const std::string& name, mode_t mode) const {
+  if (kind_ != ViewKind::kCopy || (!S_ISREG(mode) && !S_ISDIR(mode))) return false;
+  return !rights_ || !rights_->was_copied(folder, name);
+}
 
 Result<Fd> HostSide::open_directory(const std::string& path) const {
   auto opened = tree::open_beneath(root_, path.empty() ? "." : path, O_PATH | O_DIRECTORY, mounts_);
@@ -77,12 +96,16 @@ Result<std::optional<HostThing>> HostSide::look(int folder, const std::string& n
   thing.state.kind = tree::kind_of(st);
   thing.state.mode = stx.stx_mode & 0777;
   thing.whole_mode = stx.stx_mode & 07777;
+  thing.never_seen = kind_ == ViewKind::kCopy && !is_copied(stx.stx_mode);
   thing.changed = later({stx.stx_ctime.tv_sec, stx.stx_ctime.tv_nsec}, started_);
   if (thing.state.kind == tree::FileKind::kRegular) {
     thing.state.size = stx.stx_size;
     thing.state.links = stx.stx_nlink;
   }
   if ((stx.stx_attributes_mask & stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) thing.obstacle = Obstacle::kMount;
+  // Root's engine could read it and take it for what the guest found.
+  thing.withheld = was_withheld(folder, name, stx.stx_mode);
+  if (thing.withheld) thing.obstacle = Obstacle::kUnreadable;
   if (thing.state.kind == tree::FileKind::kSymlink) {
     auto target = read_link(folder, name);
     if (!target && gone(target.error().errno_value)) return std::nullopt;

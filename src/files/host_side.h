@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "files/guest_rights.h"
 #include "files/meter.h"
 #include "files/proposal.h"
 #include "files/view.h"
@@ -23,18 +24,15 @@ struct HostThing {
   mode_t whole_mode = 0;          // with the set-id and sticky bits
   bool changed = false;           // since the view was made
   bool has_capabilities = false;  // of a regular file, once it was read
+  bool never_seen = false;        // a copy has nothing of it, so the guest neither deleted nor meant it
+  bool withheld = false;          // a copy has no more of it than the name, without rights; kUnreadable, too
   Obstacle obstacle = Obstacle::kNone;
   std::optional<std::string> text;  // of a file that is text
 };
 
 class HostSide {
  public:
-  HostSide(const View& view, Meter& meter)
-      : root_(view.lower),
-        mounts_(mounts_of(view.kind)),
-        started_(view.started),
-        whereabouts_(view.whereabouts),
-        meter_(&meter) {}
+  HostSide(const View& view, Meter& meter);
 
   // O_PATH. Invalid where there is none, where a mount is that is not crossed, and where we may not go.
   Result<Fd> open_directory(const std::string& path) const;
@@ -52,8 +50,11 @@ class HostSide {
 
  private:
   Status read_open(int fd, const std::string& path, HostThing& thing) const;
+  bool was_withheld(int folder, const std::string& name, mode_t mode) const;
 
   int root_;
+  ViewKind kind_;
+  std::optional<GuestRights> rights_;  // of who made a copy
   tree::Mounts mounts_;
   timespec started_;
   const Whereabouts* whereabouts_;

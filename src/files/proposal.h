@@ -47,7 +47,8 @@ enum Mark : std::uint32_t {
   kApplied = 16,         // done, and no longer part of what is proposed
   kKeptAttributes = 32,  // attributes of users that the guest gave it are part of the proposal; see Keep
   kHostPrivileges = 64,  // the host's file has set-id bits or capabilities; dropped with the old content, see Keep
-  kAllMarks = 127,
+  kNeverSeen = 128,      // of a copy: what the host has there was left out of it, and is not the guest's to replace
+  kAllMarks = 255,
 };
 
 // What the run's policy granted to be kept, and then whoever applies must ask for, too; bits of Proposal::keep.

@@ -1,9 +1,6 @@
 #include "files/seen_folder.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,15 +22,6 @@ std::unexpected<Error> nothing_there(const std::string& name) {
   return fail_errno(ENOENT, "read " + tree::printable(name), "the guest left nothing there");
 }
 
-// Whether the kernel asks us for no rights to files. Where it cannot be asked itself: yes.
-bool reads_everything() {
-  struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
-  struct __user_cap_data_struct data[2] = {};
-  if (::syscall(SYS_capget, &head, data) != 0) return true;
-  constexpr unsigned kMighty = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
-  return (data[0].effective & kMighty) != 0;
-}
-
 std::unexpected<Error> hosts_error(int error, const std::string& path) {
   return fail_errno(error, "read " + tree::printable(path), "the host could not look at it");
 }
@@ -41,36 +29,17 @@ std::unexpected<Error> hosts_error(int error, const std::string& path) {
 }  // namespace
 
 Result<SeenFolder> SeenFolder::top(const GuestPlace& place) {
-  SeenFolder out(place, {}, {});
+  SeenFolder out(place, {}, std::nullopt);
   CLOCHE_TRY_ASSIGN(out.upper_, open_guest_top(place.directory.get()));
   if (place.lower >= 0) {
-    CLOCHE_TRY_ASSIGN(out.guest_, guest_of(place));
+    CLOCHE_TRY_ASSIGN(out.rights_, GuestRights::of(place.lower));
     CLOCHE_TRY_ASSIGN(out.lower_, tree::open_beneath(place.lower, ".", O_PATH | O_DIRECTORY, tree::Mounts::kRefuse));
   }
   return out;
 }
 
-Result<SeenFolder::Guest> SeenFolder::guest_of(const GuestPlace& place) {
-  if (::geteuid() != 0) {
-    const bool mighty = reads_everything();
-    return Guest{::geteuid(), ::getegid(), mighty ? Guest::Judge::kModes : Guest::Judge::kKernel};
-  }
-  struct stat st{};
-  if (::fstat(place.lower, &st) != 0) return fail_errno(errno, "read " + place.path, "could not be inspected");
-  return Guest{st.st_uid, st.st_gid, Guest::Judge::kModes};
-}
-
 bool SeenFolder::is_covered(const std::string& name) const {
   return !place_->covered.empty() && std::ranges::find(place_->covered, join(name)) != place_->covered.end();
-}
-
-// With an access list the bits say little about others than the owner.
-bool SeenFolder::guest_may(int fd, const struct stat& st, mode_t right) const {
-  if (guest_.judge == Guest::Judge::kKernel) return true;
-  const unsigned shift = st.st_uid == guest_.user ? 6 : st.st_gid == guest_.group ? 3 : 0;
-  if (((st.st_mode >> shift) & right) != right) return false;
-  const std::string by_number = "/proc/self/fd/" + std::to_string(fd);  // the descriptor may be of a place only
-  return st.st_uid == guest_.user || ::getxattr(by_number.c_str(), "system.posix_acl_access", nullptr, 0) <= 0;
 }
 
 Result<std::vector<std::string>> SeenFolder::names() const {
@@ -81,7 +50,7 @@ Result<std::vector<std::string>> SeenFolder::names() const {
   }
   struct stat st{};
   if (lower_.valid() && ::fstat(lower_.get(), &st) != 0) return hosts_error(errno, path_);
-  if (lower_.valid() && guest_may(lower_.get(), st, 4)) {
+  if (lower_.valid() && rights_->may(lower_.get(), st, 4)) {
     const auto left = names_in(lower_.get());
     if (!left && !is_hidden_from_us(left.error())) return left;
     // What is being copied out at this moment, by this run into its own workspace or by another, is nothing it left.
@@ -114,7 +83,7 @@ Result<std::optional<SeenThing>> SeenFolder::look(const std::string& name) const
 Result<SeenFolder> SeenFolder::open_directory(const std::string& name) const {
   CLOCHE_TRY_ASSIGN(const auto thing, look(name));
   if (!thing) return nothing_there(name);
-  SeenFolder out(*place_, join(name), guest_);
+  SeenFolder out(*place_, join(name), rights_);
   if (thing->of == Of::kGuest) {
     CLOCHE_TRY_ASSIGN(out.upper_, open_guest_directory(upper_.get(), name));
     if (!lower_.valid() || is_opaque(out.upper_.get())) return out;
@@ -123,7 +92,7 @@ Result<SeenFolder> SeenFolder::open_directory(const std::string& name) const {
   auto below = tree::open_beneath(lower_.get(), name, O_PATH | O_DIRECTORY, tree::Mounts::kRefuse);
   if (!below && !is_hidden_from_us(below.error())) return std::unexpected(below.error());
   struct stat st{};
-  if (below && ::fstat(below->get(), &st) == 0 && guest_may(below->get(), st, 1)) out.lower_ = std::move(*below);
+  if (below && ::fstat(below->get(), &st) == 0 && rights_->may(below->get(), st, 1)) out.lower_ = std::move(*below);
   return out;
 }
 
@@ -137,7 +106,7 @@ Result<Fd> SeenFolder::open_file(const std::string& name) const {
   if (!file) return is_hidden_from_us(file.error()) ? Result<Fd>(Fd()) : std::move(file);
   struct stat st{};
   if (::fstat(file->get(), &st) != 0) return hosts_error(errno, join(name));
-  if (!guest_may(file->get(), st, 4)) return Fd();
+  if (!rights_->may(file->get(), st, 4)) return Fd();
   return file;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "files/guest_rights.h"
 
 namespace cloche::files {
 
@@ -43,24 +44,14 @@ class SeenFolder {
   Result<Fd> open_file(const std::string& name) const;
 
  private:
-  // Who may read everything has a guest that may not: root's is the owner and group of the workspace, that of a user
-  // with capabilities is the user without them.
-  struct Guest {
-    uid_t user = 0;
-    gid_t group = 0;
-    enum class Judge : std::uint8_t { kKernel, kModes } judge = Judge::kKernel;
-  };
-  static Result<Guest> guest_of(const GuestPlace& place);
-  SeenFolder(const GuestPlace& place, std::string path, const Guest& guest)
-      : place_(&place), path_(std::move(path)), guest_(guest) {}
+  SeenFolder(const GuestPlace& place, std::string path, std::optional<GuestRights> rights)
+      : place_(&place), path_(std::move(path)), rights_(rights) {}
   bool is_covered(const std::string& name) const;
   std::string join(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
-  // Of what is the host's: 4 to read or list, 1 to enter.
-  bool guest_may(int fd, const struct stat& st, mode_t right) const;
 
   const GuestPlace* place_;
-  std::string path_;  // below the place
-  Guest guest_;
+  std::string path_;                   // below the place
+  std::optional<GuestRights> rights_;  // of an overlay
   Fd upper_;
   Fd lower_;
 };

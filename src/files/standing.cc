@@ -57,6 +57,9 @@ Found compare(int root, const Proposal& proposal, std::size_t index) {
   } else if (entry.has(kHostChanged)) {
     found.standing = Standing::kUnknown;
     found.reason = "changed on the host while the guest ran";
+  } else if (entry.has(kNeverSeen)) {
+    found.standing = Standing::kUnknown;
+    found.reason = "the host has something there that the guest never saw";
   } else if (auto elsewhere = why_elsewhere(root, proposal, entry)) {
     found.standing = Standing::kUnknown;
     found.reason = *std::move(elsewhere);

@@ -15,7 +15,7 @@ enum class Standing : std::uint8_t {
   kClean,         // the workspace is as the guest found it
   kThere,         // it is already as the guest would have it
   kConflict,      // it is neither: somebody changed it since
-  kUnknown,       // it changed while the guest ran, or another directory is there: nobody knows what the guest saw
+  kUnknown,       // it changed while the guest ran, another directory is there, or the guest never saw what is there
   kCannotBeSeen,  // a link or another obstacle is on the way to it
 };
 

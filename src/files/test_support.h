@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -130,6 +131,17 @@ inline void make_opaque(const std::string& path) {
   fs::create_directories(path);
   ASSERT_EQ(::setxattr(path.c_str(), "user.overlay.opaque", "y", 1, 0), 0) << path;
 }
+
+class CopyDesk : public Desk {
+ public:
+  // As the view would be made: everything with its times.
+  void copy() {
+    start();
+    const std::string command = "cp -a '" + lower() + "/.' '" + upper() + "'";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+    made();
+  }
+};
 
 using Changes = std::map<std::string, std::string>;
 

@@ -51,10 +51,19 @@ Task<Result<std::unique_ptr<Stream>>> connect_to(Shared& shared, Flow& flow, con
     if (!in_time) error = ETIMEDOUT;
     if (error != 0) co_return fail_errno(error, "connect", "could not be reached");
   }
+  if (leads_to_itself(number, address, port)) co_return fail_errno(ECONNREFUSED, "connect", "could not be reached");
   co_return std::move(*stream);
 }
 
 }  // namespace
+
+bool leads_to_itself(int fd, const proto::IpAddress& address, std::uint16_t port) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return false;
+  const auto own = proto::from_sockaddr(reinterpret_cast<const sockaddr*>(&storage), size);
+  return own && own->address == address && own->port == port;
+}
 
 std::string Target::text() const { return (name ? name->text() : address.host_text()) + ":" + std::to_string(port); }
 

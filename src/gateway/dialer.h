@@ -31,6 +31,10 @@ struct Target {
   std::string text() const;  // "api.example.org:443"
 };
 
+// Whether a connection to this place has itself at its other end. The kernel makes one of a dial to a port of this
+// machine where nobody listens, if that very port is the next one it lends.
+bool leads_to_itself(int fd, const proto::IpAddress& address, std::uint16_t port);
+
 // Resolves, asks the rules about what came of it, connects. Fills in the flow's address.
 Task<Result<std::unique_ptr<Stream>>> dial(Shared& shared, Flow& flow, const Target& target);
 

@@ -1,10 +1,12 @@
 // The small parts: what the first bytes are, addresses for names, limits, leases, packets.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <string>
 
 #include "gateway/classify.h"
 #include "gateway/confine.h"
+#include "gateway/dialer.h"
 #include "gateway/live_rules.h"
 #include "gateway/meter.h"
 #include "gateway/names.h"
@@ -18,6 +20,33 @@ using namespace std::string_view_literals;
 
 proto::HostName name(std::string_view text) { return proto::parse_host_name(text).value(); }
 proto::IpAddress ip(std::string_view text) { return proto::parse_ip(text).value(); }
+
+// A socket that is bound to a port of its own, and where that is.
+proto::Endpoint bound(const Fd& fd, std::string_view address) {
+  proto::SocketAddress where = proto::to_sockaddr(ip(address), 0);
+  EXPECT_EQ(::bind(fd.get(), where.get(), where.size), 0);
+  socklen_t size = sizeof where.storage;
+  EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&where.storage), &size), 0);
+  return proto::from_sockaddr(where.get(), size).value();
+}
+
+TEST(Dialer, AConnectionToItselfIsTold) {
+  const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const proto::Endpoint own = bound(fd, "127.0.0.1");
+  const proto::SocketAddress where = proto::to_sockaddr(own.address, own.port);
+  ASSERT_EQ(::connect(fd.get(), where.get(), where.size), 0);
+  EXPECT_TRUE(leads_to_itself(fd.get(), own.address, own.port));
+}
+
+TEST(Dialer, AConnectionToAnotherIsNone) {
+  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const proto::Endpoint there = bound(listener, "127.0.0.1");
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  const Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const proto::SocketAddress where = proto::to_sockaddr(there.address, there.port);
+  ASSERT_EQ(::connect(fd.get(), where.get(), where.size), 0);
+  EXPECT_FALSE(leads_to_itself(fd.get(), there.address, there.port));
+}
 
 TEST(Classify, TlsIsToldByItsFirstByte) {
   EXPECT_EQ(classify_speech("\x16\x03\x01", false), Speech::kTls);

@@ -199,7 +199,7 @@ int copy_entry(Copy& copy, int from_dir, const char* from_name, int to_dir, cons
   if (S_ISREG(st.st_mode)) return copy_file(copy, from_dir, from_name, to_dir, name);
   if (S_ISLNK(st.st_mode)) return copy_link(from_dir, from_name, to_dir, name, st);
   if (S_ISFIFO(st.st_mode)) return mknodat(to_dir, name, S_IFIFO | (st.st_mode & 0777), 0) == 0 ? 0 : errno;
-  return 0;  // a socket without its listener and a device without its driver are nothing
+  return 0;  // a socket without its listener and a device without its driver are nothing; files/host_side.cc knows
 }
 
 int copy_single_file(Copy& copy, int from, int to_dir, const char* name) {

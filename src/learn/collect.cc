@@ -33,6 +33,9 @@ constexpr const char* kNotSearched =
     "it could not be searched for places of secrets: there is too much in it, or some of it cannot be read; grant what "
     "is needed in it by name";
 
+constexpr const char* kListed = "the directory was listed";
+constexpr const char* kOnlyLooked = "the directory was looked at; all that lies in it can be read";
+
 // A guest chooses which socket it asks for, so its name must not be taken for a pattern or for a list of methods.
 std::string way_to_socket(const std::string& path) {
   if (const std::string reason = ungrantable({Kind::kSocket, path}); !reason.empty()) return reason;
@@ -42,6 +45,14 @@ std::string way_to_socket(const std::string& path) {
   }
   return fmt::format("--socket {} lets it through", harmless(path));
 }
+
+}  // namespace
+
+std::string way_to_write(const std::string& place) {
+  return fmt::format("it failed, and the command did without; --workspace {} lets it through", harmless(place));
+}
+
+namespace {
 
 class Collector {
  public:
@@ -109,7 +120,10 @@ class Collector {
       want(verb, item.what, kHoldsSecrets);
       return false;
     }
-    if (hidden && setting_.hidden == Hidden::kLeave) return false;  // it did well without
+    if (hidden && setting_.hidden == Hidden::kLeave) {  // it did well without
+      tell_of_write(item);
+      return false;
+    }
     // Searched last: it takes time.
     if (const Below below = whole ? secrets_below(item.what, setting_.secrets) : Below::kNothing;
         below != Below::kNothing) {
@@ -121,6 +135,12 @@ class Collector {
       return false;
     }
     return true;
+  }
+
+  // A write that failed is lost, however well the command ended. Of the system's places every cell has its own view.
+  void tell_of_write(const Item& item) {
+    if (item.kind != Kind::kChange || setting_.already(item.what) != 0 || !ungrantable(item).empty()) return;
+    want("write", item.what, way_to_write(item.what));
   }
 
   void push(std::vector<Item>& list, Item item) {
@@ -169,9 +189,12 @@ class Collector {
     }
     if (missed && setting_.hidden == Hidden::kLeave) return;
     add_links(list, s.what, s.presence);
-    if (shown) return;
+    // A directory above the place where it starts is there with any grant below; all that lies in it is never asked for
+    // by a look.
+    const bool above = found->real != setting_.cwd && path_covers(found->real, setting_.cwd);
+    if (shown || (only_looks && above)) return;
     Item item{kind, found->real, {}, {}, found->directory};
-    if (found->directory) item.note = "the directory was listed";
+    if (found->directory) item.note = only_looks ? kOnlyLooked : kListed;
     // Libraries are opened to be read and then mapped to be executed.
     if (!found->directory && !only_looks && host_.is_program(found->real)) item.kind = Kind::kExec;
     item = spelled(std::move(item));

@@ -36,6 +36,7 @@ struct Setting {
   // Whether a path was the host's own in the run that is judged, by a grant of it; else it was the cell's.
   std::function<bool(const std::string& path)> was_granted;
   Secrets secrets;
+  std::string cwd;  // where the command starts; empty: nowhere of the host
   Hidden hidden = Hidden::kLeave;
 };
 
@@ -52,6 +53,9 @@ Collected collect_network(const NetworkUse& use);
 // Services of the host's loopback that a command may have meant. A cell has a loopback of its own, so no gateway hears
 // of them; with one, `heard` is its record. Who takes a port that nobody knows may be its own service: nothing is said.
 std::vector<Wanted> collect_loopback(const std::vector<observe::Sighting>& seen, const NetworkUse* heard);
+
+// Of a write that failed, where the command succeeded all the same.
+std::string way_to_write(const std::string& place);
 
 // True for the places that every cell has of its own, whatever the host has there.
 bool is_cells_own(const std::string& path);

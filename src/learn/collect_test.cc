@@ -32,6 +32,7 @@ struct Fake {
   std::map<std::string, std::string> interpreters;
   std::vector<std::string> programs;
   std::vector<std::string> granted{"/proj", "/opt"};
+  std::string cwd;
 
   void file(const std::string& path) { files[path] = {path, false, false, true, true}; }
   void folder(const std::string& path) { files[path] = {path, true, false, true}; }
@@ -57,6 +58,7 @@ struct Fake {
     Setting setting;
     setting.secrets = secrets();
     setting.hidden = hidden;
+    setting.cwd = cwd;
     setting.already = [](const std::string& path) { return path_covers("/usr", path) ? landlock::kReadExec : 0; };
     setting.was_granted = [this](const std::string& path) {
       return std::ranges::any_of(granted, [&](const std::string& grant) { return path_covers(grant, path); });
@@ -94,6 +96,26 @@ TEST(Collect, TakesALookForALookOnly) {
   const Collected got = fake.collect({sighting(Use::kLook, "/proj/a")});
   EXPECT_THAT(got.items, IsEmpty());
   EXPECT_THAT(got.looks, ElementsAre(Item{Kind::kRead, "/proj/a"}));
+}
+
+TEST(Collect, NeverTakesALookAtWhatLiesAboveTheStartForItsTree) {
+  Fake fake;
+  for (const char* path : {"/opt/g", "/opt/g/p", "/opt/g/p/.git", "/opt/g/other"}) fake.folder(path);
+  fake.cwd = "/opt/g/p";
+  const Collected got =
+      fake.collect({sighting(Use::kLook, "/opt/g"), sighting(Use::kEnter, "/opt/g"), sighting(Use::kLook, "/opt/g/p"),
+                    sighting(Use::kLook, "/opt/g/p/.git"), sighting(Use::kLook, "/opt/g/other")});
+  EXPECT_THAT(got.items, IsEmpty());
+  std::vector<std::string> names;
+  for (const Item& item : got.looks) {
+    names.push_back(item.what);
+    EXPECT_EQ(item.note, "the directory was looked at; all that lies in it can be read");
+  }
+  EXPECT_THAT(names, ElementsAre("/opt/g/p", "/opt/g/p/.git", "/opt/g/other"));
+  // Who lists it is taken by its word.
+  const Collected lists = fake.collect({sighting(Use::kOpen, "/opt/g")});
+  ASSERT_THAT(lists.items, SizeIs(1));
+  EXPECT_EQ(lists.items[0].note, "the directory was listed");
 }
 
 TEST(Collect, GoesByTheRealPathAndGrantsWhereLinksLie) {

@@ -23,9 +23,15 @@ void drop_covered(std::vector<Item>& items, Kind kind, const std::string& direct
   });
 }
 
+struct Folding {
+  Kind kind{};
+  const char* verb;
+};
+
 // One directory, or nothing more to fold.
-bool fold_one(std::vector<Item>& items, Kind kind, const CountEntries& entries, const Secrets& secrets,
+bool fold_one(std::vector<Item>& items, const Folding& how, const CountEntries& entries, const Secrets& secrets,
               std::set<std::string>& tried) {
+  const Kind kind = how.kind;
   std::map<std::string, std::size_t> used;
   for (const Item& item : items) {
     if (item.kind == kind) ++used[folder_of(item.what)];
@@ -34,25 +40,40 @@ bool fold_one(std::vector<Item>& items, Kind kind, const CountEntries& entries, 
     if (count < kFewestToFold || !tried.insert(directory).second) continue;
     const auto all = entries(directory);
     if (!all || *all == 0 || count * 2 < *all || !may_fold_to(directory, secrets)) continue;
-    const char* verb = kind == Kind::kExec ? "executed" : "read";
     drop_covered(items, kind, directory);
     std::erase_if(items, [&, &dir = directory](const Item& item) { return item.kind == kind && item.what == dir; });
-    items.push_back(
-        {kind, directory, fmt::format("{} of {} entries in it were {}", std::min(count, *all), *all, verb), {}, true});
+    items.push_back({kind,
+                     directory,
+                     fmt::format("{} of {} entries in it were {}", std::min(count, *all), *all, how.verb),
+                     {},
+                     true});
     return true;
   }
   return false;
 }
 
+void fold_all(std::vector<Item>& items, const Folding& how, const CountEntries& entries, const Secrets& secrets) {
+  std::set<std::string> tried;
+  while (fold_one(items, how, entries, secrets, tried)) {
+  }
+}
+
 }  // namespace
 
 std::vector<Item> fold(std::vector<Item> items, const CountEntries& entries, const Secrets& secrets) {
-  for (const Kind kind : {Kind::kRead, Kind::kExec}) {
-    std::set<std::string> tried;
-    while (fold_one(items, kind, entries, secrets, tried)) {
-    }
-  }
+  fold_all(items, {Kind::kRead, "read"}, entries, secrets);
+  fold_all(items, {Kind::kExec, "executed"}, entries, secrets);
   return items;
+}
+
+std::vector<Item> fold_looks(std::vector<Item> looks, const CountEntries& entries, const Secrets& secrets,
+                             const std::string& cwd) {
+  const auto beside = [&](const std::string& directory) -> std::optional<std::size_t> {
+    if (directory != cwd && path_covers(directory, cwd)) return std::nullopt;
+    return entries(directory);
+  };
+  fold_all(looks, {Kind::kRead, "looked at"}, beside, secrets);
+  return looks;
 }
 
 }  // namespace cloche::learn

@@ -19,4 +19,9 @@ inline constexpr std::size_t kFewestToFold = 4;
 using CountEntries = std::function<std::optional<std::size_t>(const std::string& directory)>;
 std::vector<Item> fold(std::vector<Item> items, const CountEntries& entries, const Secrets& secrets);
 
+// The same of what was only looked at. Never becomes a directory above `cwd`: so little is no reason to show what lies
+// beside the place where the command starts.
+std::vector<Item> fold_looks(std::vector<Item> looks, const CountEntries& entries, const Secrets& secrets,
+                             const std::string& cwd);
+
 }  // namespace cloche::learn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -137,6 +138,63 @@ void put_into_array(std::string& text, const ArrayText& array,
   if (needs_comma) text.insert(array.last, own_line ? "," : ", ");
 }
 
+bool is_rest_of_line(std::string_view text, std::size_t at) {
+  const std::size_t next = text.find_first_not_of(" \t\r", at);
+  return next == std::string_view::npos || text[next] == '\n' || text[next] == '#';
+}
+
+bool begins_line(std::string_view text, std::size_t at) {
+  const std::size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t", at - 1);
+  return before == std::string_view::npos || text[before] == '\n';
+}
+
+// Of a line that has nothing else; with the comment behind it, which speaks of nothing else either.
+void take_out_lines(std::string& text, std::size_t from, std::size_t to) {
+  const std::size_t begin = from == 0 ? 0 : text.rfind('\n', from - 1) + 1;
+  text.erase(begin, std::min(text.find('\n', to), text.size() - 1) + 1 - begin);
+}
+
+// Behind blanks, ends of lines and comments.
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    if (text[at] == '#') {
+      at = skip_comment(text, at);
+    } else if (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r') {
+      ++at;
+    } else {
+      break;
+    }
+  }
+  return at;
+}
+
+// One item of a list, and the comma that it had.
+void take_out_item(std::string& text, std::size_t from) {
+  std::size_t to = scalar_end(text, from);
+  const std::size_t comma = skip_space(text, to);
+  const bool has_comma = comma < text.size() && text[comma] == ',';
+  if (has_comma) to = comma + 1;
+  if (begins_line(text, from) && is_rest_of_line(text, to)) return take_out_lines(text, from, to);
+  if (has_comma) {
+    to = std::min(text.find_first_not_of(" \t", to), text.size());
+  } else {
+    const std::size_t before = text.find_last_not_of(" \t\r\n", from - 1);
+    if (text[before] == ',') from = before;
+  }
+  text.erase(from, to - from);
+}
+
+// False: it has no line of its own.
+bool take_out_key(std::string& text, const TomlNode& node, std::size_t close) {
+  const auto key = offset_of(text, node.key_position);
+  if (!key || !is_rest_of_line(text, close + 1)) return false;
+  // Of a dotted key this is the last part; a table in a line has its brace and its other keys there.
+  const std::size_t line = *key == 0 ? 0 : text.rfind('\n', *key - 1) + 1;
+  if (text.substr(line, *key - line).find_first_of("={,") != std::string::npos) return false;
+  take_out_lines(text, *key, close + 1);
+  return true;
+}
+
 // A line that opens the table; nothing: there is none.
 std::optional<std::size_t> behind_header(std::string_view text, std::string_view section) {
   const std::string header = fmt::format("[{}]", section);
@@ -194,6 +252,72 @@ void add_key(std::string& text, const TomlNode& root, const KeySpec& spec, const
 
 }  // namespace
 
+namespace {
+
+using Elements = std::vector<std::pair<std::string, std::string>>;
+
+Elements without(Elements list, const Elements& others) {
+  std::erase_if(list, [&](const auto& element) { return std::ranges::find(others, element) != others.end(); });
+  return list;
+}
+
+// The comment that an item has behind it on its line.
+std::string comment_behind(std::string_view text, std::size_t at) {
+  at = scalar_end(text, at);
+  if (at < text.size() && text[at] == ',') ++at;
+  at = std::min(text.find_first_not_of(" \t", at), text.size());
+  if (at == text.size() || text[at] != '#') return {};
+  return "  " + std::string(text.substr(at, text.find_first_of("\r\n", at) - at));
+}
+
+// The order of a list may say something: a guest begins in the first workspace. A list in another one is written anew.
+std::string in_order(std::string_view text, const TomlNode& array, const Elements& all, const std::vector<Item>& items,
+                     bool in_one_line) {
+  if (in_one_line) {
+    std::string out;
+    for (const auto& element : all) out += (out.empty() ? "" : ", ") + element.first;
+    return "[" + out + "]";
+  }
+  std::string out = "[\n";
+  for (const auto& [toml, plain] : all) {
+    const auto known = std::ranges::find(array.children, plain, &TomlNode::text);
+    const auto at = known == array.children.end() ? std::nullopt : offset_of(text, known->position);
+    out += fmt::format("  {},{}\n", toml, at ? comment_behind(text, *at) : comment_for(items, plain));
+  }
+  return out + "]";
+}
+
+// From the list as it was to the list as it is; false: it is written in a way that cannot be edited.
+bool edit_array(std::string& text, const TomlNode& node, std::size_t at, const Elements& known, const Elements& all,
+                const std::vector<Item>& items) {
+  const Elements fresh = without(all, known);
+  const Elements gone = without(known, all);
+  const auto array = scan_array(text, at);
+  if (!array) return false;
+  Elements kept = without(known, gone);
+  kept.insert(kept.end(), fresh.begin(), fresh.end());
+  if (all.empty() && !gone.empty() && take_out_key(text, node, array->close)) return true;
+  if (!all.empty() && kept != all) {
+    const std::size_t size = array->close + 1 - at;
+    const bool in_one_line = text.substr(at, size).find('\n') == std::string::npos;
+    text.replace(at, size, in_order(text, node, all, items, in_one_line));
+    return true;
+  }
+  std::vector<std::size_t> cuts;
+  for (const TomlNode& element : node.children) {
+    const auto place = offset_of(text, element.position);
+    const bool goes = std::ranges::find(gone, element.text, &Elements::value_type::second) != gone.end();
+    if (goes && place) cuts.push_back(*place);
+  }
+  if (cuts.size() < gone.size() || (cuts.empty() && fresh.empty())) return false;
+  for (const std::size_t cut : cuts | std::views::reverse) take_out_item(text, cut);
+  const auto rest = scan_array(text, at);
+  if (rest && !fresh.empty()) put_into_array(text, *rest, fresh, items);
+  return rest.has_value();
+}
+
+}  // namespace
+
 Result<std::string> merge(std::string_view original, std::string_view file_name, const Policy& before,
                           const Policy& after, const std::vector<Item>& items) {
   std::string text(original);
@@ -210,13 +334,9 @@ Result<std::string> merge(std::string_view original, std::string_view file_name,
     const auto at = offset_of(text, node->position);
     if (!at) return cannot(file_name, spec.name);
     if (node->kind == TomlKind::kArray) {
-      const auto array = scan_array(text, *at);
-      auto fresh = elements(value);
       const auto old = load(before, key);
-      const auto known = old ? elements(*old) : decltype(fresh){};
-      std::erase_if(fresh, [&](const auto& element) { return std::ranges::find(known, element) != known.end(); });
-      if (!array || fresh.empty()) return cannot(file_name, spec.name);
-      put_into_array(text, *array, fresh, items);
+      const Elements known = old ? elements(*old) : Elements{};
+      if (!edit_array(text, *node, *at, known, elements(value), items)) return cannot(file_name, spec.name);
     } else if (node->kind == TomlKind::kTable) {
       return cannot(file_name, spec.name);
     } else {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "learn/fold.h"
+#include "policy/key_value.h"
 
 namespace cloche::learn {
 namespace {
@@ -66,6 +67,19 @@ TEST(Minimise, TakesTheLeastThatServes) {
   EXPECT_THAT(got.kept, ElementsAre(file));
 }
 
+TEST(Minimise, TakesNoWiderDirectoryWhereNarrowerOnesServe) {
+  const auto folder = [](const std::string& path) { return Item{Kind::kRead, path, {}, {}, true}; };
+  const std::vector<Item> narrow{folder("/g/p/.git/refs"), folder("/g/p/.git/objects")};
+  const std::vector<Item> items{narrow[0], folder("/g/p/.git"), narrow[1], folder("/g"), folder("/g/p")};
+  const auto serves = [&](const std::vector<Item>& with) {
+    return std::ranges::all_of(narrow, [&](const Item& one) {
+      return std::ranges::any_of(with, [&](const Item& item) { return path_covers(item.what, one.what); });
+    });
+  };
+  const Minimised got = minimise(items, nothing, {serves, [] { return true; }});
+  EXPECT_THAT(got.kept, UnorderedElementsAre(narrow[0], narrow[1]));
+}
+
 TEST(Minimise, TakesNoWorkspaceOnlyToStartIn) {
   const Item place{Kind::kChange, "/p", {}, {}, true};
   const Item start{Kind::kCwd, "/p"};
@@ -117,9 +131,12 @@ TEST(Fold, TakesADirectoryOfWhichHalfIsUsedAndSaysHowMuch) {
   EXPECT_THAT(fold(in("/srv/data", 5), ten, kSecrets),
               ElementsAre(Item{Kind::kRead, "/srv/data", "5 of 10 entries in it were read", {}, true}));
   EXPECT_THAT(fold(in("/srv/data", 4), ten, kSecrets), SizeIs(4));
-  EXPECT_THAT(
-      fold(in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kSecrets), SizeIs(3));
-  EXPECT_THAT(fold(in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kSecrets), SizeIs(9));
+  EXPECT_THAT(fold(
+                  in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kSecrets),
+              SizeIs(3));
+  EXPECT_THAT(fold(
+                  in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kSecrets),
+              SizeIs(9));
 }
 
 TEST(Fold, NeverTakesHomeOrRootOrAPlaceOfSecrets) {
@@ -142,6 +159,12 @@ TEST(Fold, KeepsReadingAndExecutingApart) {
     items.push_back(item);
   }
   EXPECT_THAT(fold(items, ten, kSecrets), SizeIs(6));
+}
+
+TEST(Fold, NeverTakesLooksForADirectoryAboveTheStart) {
+  EXPECT_THAT(fold_looks(in("/srv/data", 5), ten, kSecrets, "/srv/data/p"), SizeIs(5));
+  EXPECT_THAT(fold_looks(in("/srv/data", 5), ten, kSecrets, "/srv/data"),
+              ElementsAre(Item{Kind::kRead, "/srv/data", "5 of 10 entries in it were looked at", {}, true}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "filter/filter.h"
 #include "observe/obeyed.h"
+#include "plan/landlock.h"
 #include "policy/check.h"
 #include "policy/key_value.h"
 #include "policy/policy.h"
@@ -83,6 +84,41 @@ Advice propose(const std::vector<std::string>& paths) {
   return allow(fmt::format("workspace.path = [{}]", names));
 }
 
+// Keys of the policy that name exactly this path, which no policy may name again to be written; a flag stands for a
+// key.
+std::vector<std::string> keys_that_name(const std::string& path, const Plan& plan) {
+  std::vector<std::string> out;
+  if (std::ranges::find(plan.grants, path) == plan.grants.end()) return out;
+  for (const Reach& reach : plan.reach) {
+    if (reach.path != path || (reach.rights & landlock::kMakeReg) != 0) continue;
+    out.emplace_back((reach.rights & landlock::kExecute) != 0 ? "files.exec (--exec)" : "files.read (--read)");
+  }
+  return out;
+}
+
+// A policy that has the path already is refused with one line more. What has to go first stands behind the line as a
+// comment of TOML, so that it stays a line.
+Advice moved(Advice line, const std::vector<std::string>& paths, const Plan& plan) {
+  if (line.allow.empty()) return line;
+  std::string takes;
+  bool executes = false;
+  for (const std::string& path : paths) {
+    for (const std::string& key : keys_that_name(path, plan)) {
+      executes = executes || key.starts_with("files.exec");
+      takes += (takes.empty() ? "" : " and of ") + key;
+      if (paths.size() > 1) takes += ": " + quoted(path);
+    }
+  }
+  for (const Workspace& inner : plan.workspaces) {
+    const auto covers = [&](const std::string& path) { return path != inner.path && path_covers(path, inner.path); };
+    if (!line.allow.starts_with("workspace.path") || std::ranges::none_of(paths, covers)) continue;
+    takes += fmt::format("{}workspace.path (--workspace): {}", takes.empty() ? "" : " and of ", quoted(inner.path));
+  }
+  if (executes) takes += "; files.exec_writable = true keeps it executable";
+  if (!takes.empty()) line.allow += "  # and take it out of " + takes;
+  return line;
+}
+
 // The same, unless it would open secrets, or let a guest change what the host obeys.
 Advice grant(const std::vector<Piece>& pieces, Right right, const Asked& asked) {
   const Secrets& secrets = secrets_of(asked);
@@ -98,7 +134,8 @@ Advice grant(const std::vector<Piece>& pieces, Right right, const Asked& asked) 
     obeyed = obeyed || leads_to_obeyed(piece.path, secrets) || (secrets.obeyed && secrets.obeyed(piece.path));
   }
   const Advice line = line_for(paths, right);
-  return obeyed && !line.allow.empty() ? propose(paths) : line;
+  if (right != Right::kWrite) return line;
+  return moved(obeyed && !line.allow.empty() ? propose(paths) : line, paths, asked.plan);
 }
 
 // What a plan would have to say for a cell that can do everything.
@@ -260,6 +297,10 @@ Advice advise_obeyed(const std::string& reason) {
 }
 
 Advice advise_copy() { return allow("workspace.mode = \"copy\""); }
+
+Advice advise_proc(const Asked& asked) {
+  return never(asked.allowed ? std::string(kOwnProc) : "this user may not do that outside of a cell either");
+}
 
 Advice advise_no_network(const Plan& plan) {
   const std::string host = "name the host: net.allow = [\"HOST:PORT\"]";

@@ -34,6 +34,8 @@ Advice advise_mounted(const Advice& folder);
 Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice& then);
 // The guest's own by its user, but an overlay cannot change what has another group, or a list that names others.
 Advice advise_copy();
+// The host's has another "self", and the cell's nothing but the guest.
+Advice advise_proc(const Asked& asked);
 // In a cell without one: whoever asks how names are found wants to reach a host.
 Advice advise_no_network(const Plan& plan);
 // What programs of the host run or obey: `reason` says which, as observe/obeyed.h has it.

@@ -190,8 +190,7 @@ const Secrets& secrets_for(const HostPath& found, const HostLook& look) {
 
 Advice advice_for(const Sighting& s, const Plan& plan, const Need& need, const HostPath& found, const HostLook& look) {
   if (is_of_resolver(s.what) && !plan.has_network() && plan.net != NetMode::kHost) return advise_no_network(plan);
-  // The host's /proc has another "self".
-  if (s.what.starts_with("/proc/")) return advise_path(s.what, need.right, {plan, found.allowed, found.directory});
+  if (s.what.starts_with("/proc/")) return advise_proc({plan, found.allowed, found.directory});
   if (s.use == Use::kBind) return advise_bound();
   const std::string closed = closed_to_strangers(plan, found);
   const Secrets& secrets = secrets_for(found, look);
@@ -282,6 +281,13 @@ std::optional<Denial> explain_mode(const Sighting& s, const Plan& plan, const Ne
   return denial_of(need.word, s.what, s, advise_stranger(closed, plan, {}));
 }
 
+// By the name that was asked for, all the way to what it leads to.
+bool may_execute(const std::string& asked, const HostPath& found, const Plan& plan) {
+  const auto sees = [&](const std::string& folder) { return sees_links_in(plan, folder, asked); };
+  return is_of_the_host(plan, found.real) && std::ranges::all_of(found.links, sees) &&
+         (rights_to(plan, found.real) & ll::kExecute) != 0;
+}
+
 }  // namespace
 
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look) {
@@ -319,8 +325,18 @@ std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, c
   Sighting needed = s;
   needed.what = absolute("/", script->interpreter);
   needed.real.clear();
-  needed.presence = Presence::kUnknown;
+  // A link that the guest sees may lead to what it does not.
+  const auto found = look(needed.what, Right::kExecute);
+  needed.presence = !found || may_execute(needed.what, *found, plan) ? Presence::kUnknown : Presence::kMissing;
   return explain_path(needed, plan, look);
+}
+
+std::string lacking_interpreter(const std::string& script, const Plan& plan, const HostLook& look) {
+  const auto there = look(script, Right::kExecute);
+  if (!there || !there->interpreter.starts_with('/') || !there->allowed) return {};
+  if (!may_execute(script, *there, plan)) return {};
+  const auto found = look(there->interpreter, Right::kExecute);
+  return found && may_execute(there->interpreter, *found, plan) ? std::string() : there->interpreter;
 }
 
 }  // namespace cloche::observe

@@ -17,5 +17,8 @@ bool is_of_the_cell(const Plan& plan, const std::string& path);
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look);
 // The kernel opens the interpreter of a script by itself, and nobody tells of it.
 std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, const HostLook& look);
+// What the first line of a script names and the guest does not have, though it has the script: the kernel's answer is
+// that the script is not there. Empty for anything else, and for what the host does not know.
+std::string lacking_interpreter(const std::string& script, const Plan& plan, const HostLook& look);
 
 }  // namespace cloche::observe

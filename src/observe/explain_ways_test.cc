@@ -1,11 +1,32 @@
-// From one mount to another, through directories that the cell does not have, and to sockets.
+// From one mount to another, through directories that the cell does not have, to sockets, and of what is granted already.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "observe/explain.h"
 #include "observe/test_support.h"
+#include "policy/parse.h"
 
 namespace cloche::observe {
 namespace {
+
+TEST(Explain, X4_ALineForAPathThatIsGrantedAlreadySaysWhatHasToGo) {
+  const auto line = [](std::uint64_t rights, const char* granted, const char* folder = "/srv/x") {
+    Plan plan = sample();
+    plan.grants.emplace_back(granted);
+    plan.reach.push_back({granted, rights});
+    const Host host = Host().has(folder, {}, true, true).has("/srv/x/f").has("/srv/x/.git", {}, true, true);
+    const auto denials = explained(path(Use::kMake, std::string(folder) + "/new", Presence::kMissing), host, plan);
+    return denials.size() == 1 ? denials[0].allow : "?";
+  };
+  EXPECT_EQ(line(landlock::kRead, "/srv/x"), "files.write = [\"/srv/x\"]  # and take it out of files.read (--read)");
+  EXPECT_EQ(line(landlock::kReadExec, "/srv/x"),
+            "files.write = [\"/srv/x\"]  # and take it out of files.exec (--exec); files.exec_writable = true keeps it "
+            "executable");
+  EXPECT_EQ(line(landlock::kRead, "/srv/x/f"), "files.write = [\"/srv/x\"]") << "another path is no contradiction";
+  const auto policy = parse_policy("version = 1\n" + line(landlock::kRead, "/srv/x") + "\n", "x");
+  ASSERT_TRUE(policy) << "it is a line all the same";
+  EXPECT_THAT(policy->files.write, testing::ElementsAre("/srv/x"));
+}
 
 TEST(ExplainWays, X4_FromOneGrantToAnother) {
   Plan plan = sample();

@@ -129,6 +129,8 @@ std::vector<std::string> named_limits(std::string_view errors) {
                                                               "failed to reserve"});
   constexpr auto kOfProcesses = std::to_array<std::string_view>(
       {"Resource temporarily unavailable", "annot fork", "start new thread", "create native thread", "EAGAIN"});
+  constexpr auto kOfFiles = std::to_array<std::string_view>(
+      {"open files: cannot modify limit", "error setting limit", "not allowed to raise maximum limit"});
   // What a Go program says of it comes before what all of its threads were doing.
   constexpr std::size_t kMost = 4 * kMostText;
   const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMost));
@@ -136,6 +138,7 @@ std::vector<std::string> named_limits(std::string_view errors) {
   std::vector<std::string> out;
   if (std::ranges::any_of(kOfMemory, says)) out.emplace_back("limits.memory");
   if (std::ranges::any_of(kOfProcesses, says)) out.emplace_back("limits.pids");
+  if (std::ranges::any_of(kOfFiles, says)) out.emplace_back("limits.files");
   return out;
 }
 
@@ -173,6 +176,9 @@ bool put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
     if (denial.what == "syscall") return place_of_call(text, denial.detail);
     if (!is_of_a_path(denial)) return 0;
     const std::string_view name = denial.detail;
+    if (const std::string_view words = words_about(name); !words.empty()) {
+      if (const std::size_t at = text.rfind(words); at != std::string_view::npos) return at + 1;
+    }
     const bool below = name.size() > cwd.size() + 1 && name.starts_with(cwd) && name[cwd.size()] == '/';
     return std::max(last_place(text, name), below ? last_place(text, name.substr(cwd.size() + 1)) : 0);
   };

@@ -71,6 +71,13 @@ TEST(Named, X4_WhoNamesACallWasRefusedIt) {
   EXPECT_EQ(first("ptrace: no\n/etc/gdb/gdbinit.d: No such file or directory\n"), "/etc/gdb/gdbinit.d");
 }
 
+TEST(Named, X4_WhoSpeaksOfMemoryWantedTheFileThatTellsOfIt) {
+  std::vector<Denial> denials = {{"read", "/sys/devices/system/cpu/possible", 1}, {"read", "/proc/meminfo", 1}};
+  EXPECT_FALSE(put_named_first(denials, "ps: it failed\n", "/work"));
+  EXPECT_TRUE(put_named_first(denials, "ps: Unable to get total memory\n", "/work"));
+  EXPECT_EQ(denials.front().detail, "/proc/meminfo");
+}
+
 TEST(Named, X4_PlacesOfTheCellAreThere) {
   Plan plan = sample();
   plan.steps.push_back({.kind = wire::StepKind::kScratchDir, .a = "work"});
@@ -172,6 +179,12 @@ TEST(Named, X4_LimitsThatErrorsSoundLike) {
   EXPECT_THAT(named_limits("sh: 1: Cannot fork\n"), ElementsAre("limits.pids"));
   EXPECT_THAT(named_limits("BlockingIOError: [Errno 11] Resource temporarily unavailable\n"),
               ElementsAre("limits.pids"));
+  for (const char* shell : {"sh: 1: ulimit: error setting limit (Operation not permitted)\n",
+                            "bash: line 1: ulimit: open files: cannot modify limit: Operation not permitted\n",
+                            "ValueError: not allowed to raise maximum limit\n"}) {
+    EXPECT_THAT(named_limits(shell), ElementsAre("limits.files")) << shell;
+  }
+  EXPECT_THAT(named_limits("bash: ulimit: stack size: cannot modify limit: Operation not permitted\n"), IsEmpty());
   EXPECT_THAT(named_limits("cat: /x: No such file or directory\n"), IsEmpty());
   EXPECT_THAT(named_limits("fatal error: failed to reserve page summary memory\n" + std::string(9000, 'x')),
               ElementsAre("limits.memory"))

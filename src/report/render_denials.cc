@@ -35,7 +35,6 @@ constexpr auto kUsual = std::to_array<std::string_view>({
     "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size",  // every Go program
     "/proc/sys/kernel/pid_max",
     "/proc/sys/kernel/cap_last_cap",
-    "/sys/devices/system/cpu",
     "/etc/machine-id",
     "/etc/inputrc",
     "/etc/terminfo",
@@ -95,7 +94,9 @@ bool is_usual(const Denial& denial) {
          (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
          (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py")) ||
          (denial.what == "read" &&
-          denial.detail.starts_with("/sys/fs/cgroup/"));  // node, Java: how much memory is there
+          (denial.detail.starts_with("/sys/fs/cgroup/") ||  // node, Java: how much memory is there
+           denial.detail == "/sys/devices/system/cpu" || denial.detail.starts_with("/sys/devices/system/cpu/") ||
+           denial.detail == "/sys/devices/system/node"));
 }
 
 namespace {
@@ -113,9 +114,30 @@ bool is_of_own_index(const Denial& denial) {
          denial.detail.find("/.git/") != std::string::npos;
 }
 
+// libnuma asks at its start.
+bool is_of_memory_nodes(const Denial& denial) { return denial.what == "syscall" && denial.detail == "set_mempolicy"; }
+
 // What who succeeded did without.
 bool is_no_loss(const Denial& denial) {
-  return is_of_name_service(denial) || is_of_two_mounts(denial) || is_of_own_index(denial);
+  return is_of_name_service(denial) || is_of_two_mounts(denial) || is_of_own_index(denial) ||
+         is_of_memory_nodes(denial);
+}
+
+// Whether the end of its errors names a file, and not another one of which this is a part: then it did not do without.
+bool is_named(const Denial& denial, std::string_view errors) {
+  constexpr std::size_t kMostText = 4096;
+  const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMostText));
+  const std::string_view words = words_about(denial.detail);
+  if (!words.empty() && text.find(words) != std::string_view::npos) return true;
+  const auto goes_on = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '/';
+  };
+  for (std::size_t at = 0; (at = text.find(denial.detail, at)) != std::string_view::npos; ++at) {
+    const std::size_t end = at + denial.detail.size();
+    if ((at == 0 || !goes_on(text[at - 1])) && (end == text.size() || !goes_on(text[end]))) return true;
+  }
+  return false;
 }
 
 bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
@@ -196,7 +218,8 @@ std::string denial_summary(const Report& report) {
   for (const Denial& denial : report.denials) {
     if (denial.what == "more") unlisted += denial.count;
     const bool said = (offline || !failed) && denial.what == "read" && is_of_resolver(denial.detail);
-    const bool is_news = !is_usual(denial) && (failed || !is_no_loss(denial));
+    const bool is_missed = failed && denial.detail.starts_with('/') && is_named(denial, report.err.tail);
+    const bool is_news = (!is_usual(denial) || is_missed) && (failed || !is_no_loss(denial));
     if (denial.what == "more" || said) continue;
     if (denial.count == 0 && news.empty()) return perhaps(denial);
     if (denial.count != 0) (is_news ? news : usual).push_back(&denial);
@@ -219,7 +242,7 @@ std::string denial_summary(const Report& report) {
   std::string out = fmt::format("{} {}", printable(first.what), short_detail(first));
   if (!any_news) out += ", which most programs do without";
   out += allowed_by(first);
-  if (is_of_internet(first) && !first.never.empty()) out += "; " + printable(first.never);
+  if ((is_of_internet(first) || first.never == kOwnProc) && !first.never.empty()) out += "; " + printable(first.never);
   if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted != 0 ? "at least " : "", news.size() - 1);
   if (news.size() == 1 && failed && unlisted != 0) out += "; " + not_listed(unlisted);
   return out;

@@ -20,6 +20,36 @@ TEST(Denials, X4_ALimitThatErrorsSoundLikeIsPerhapsTheReason) {
   EXPECT_THAT(render_denials(report, {}), HasSubstr("not seen to be reached"));
 }
 
+TEST(Denials, X4_WhatIsUsualIsTheReasonWhereErrorsNameIt) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.observed = "files";
+  report.denials = {{"read", "/proc/meminfo", 1, "free", "", std::string(kOwnProc)},
+                    {"read", "/proc/uptime", 1, "free", "", std::string(kOwnProc)}};
+  EXPECT_THAT(denial_summary(report), HasSubstr("nothing but what most programs do without"));
+  for (const char* said : {"free: Memory information file /proc/meminfo does not exist\n",
+                           "cat: /proc/meminfo: No such\n", "ps: Unable to get total memory\n"}) {
+    report.err.tail = said;
+    EXPECT_EQ(denial_summary(report), "read /proc/meminfo; " + std::string(kOwnProc) + "; and 1 more") << said;
+  }
+  report.err.tail = "cannot open /proc/meminfo2, nor /x/proc/meminfo\n";
+  EXPECT_THAT(denial_summary(report), HasSubstr("nothing but what most programs do without")) << "other names";
+  report.outcome.code = 0;
+  report.err.tail = "no /proc/meminfo here\n";
+  EXPECT_EQ(denial_summary(report), "") << "it did without";
+}
+
+TEST(Denials, X4_WhereALibraryPlacesMemoryIsNoNews) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 0, 0, "", "", ""};
+  report.denials = {{"read", "/sys/devices/system/cpu/possible", 1, "ps", "files.read = [\"x\"]"},
+                    {"read", "/sys/devices/system/node", 1, "ps", "files.read = [\"x\"]"},
+                    {"syscall", "set_mempolicy", 1, "ps", "", "no"}};
+  EXPECT_EQ(denial_summary(report), "");
+  report.denials[0].what = "write";
+  EXPECT_THAT(denial_summary(report), HasSubstr("write /sys/devices")) << "nobody writes there by the way";
+}
+
 TEST(Denials, X4_WhatAGuestDidWithoutIsNoNews) {
   Report report;
   report.outcome.kind = OutcomeKind::kExited;

@@ -96,6 +96,17 @@ inline constexpr std::string_view kNoOwners = "owners cannot be changed: a cell 
 inline constexpr std::string_view kApart =
     "each grant is a mount of its own, and nothing is renamed or linked from one mount to another: copy it";
 
+// What is missing in a cell by design.
+inline constexpr std::string_view kOwnProc =
+    "a cell's /proc shows its own processes and nothing of the machine, and no policy grants more of it";
+
+// What programs say that failed of a file without naming it; empty: nothing that is known.
+constexpr std::string_view words_about(std::string_view path) {
+  if (path == "/proc/meminfo") return "total memory";   // ps
+  if (path == "/proc/uptime") return "system uptime";   // uptime
+  return {};
+}
+
 // Files by which the C library finds addresses. They are of no use without a network.
 constexpr bool is_of_resolver(std::string_view path) {
   return path == "/etc/resolv.conf" || path == "/etc/hosts" || path == "/etc/host.conf" || path == "/etc/gai.conf" ||

@@ -86,6 +86,12 @@ void Run::add_unseen_limits() {
   if (!failed_by_itself(report_)) return;
   std::vector<Denial> found;
   for (const std::string& key : observe::named_limits(err_ring_.tail())) {
+    if (key == "limits.files") {
+      // How much it asked for lies behind a pointer, so no line is known to do.
+      found.push_back({"limit", key + ": its errors speak of a limit that it may not raise", 0, "", "",
+                       "no guest raises its limits: set limits.files to what it asks for"});
+      continue;
+    }
     if (!is_unseen(report_, key == "limits.pids" ? Guarantee::kPids : Guarantee::kMemory)) continue;
     found.push_back({"limit", key + ": its errors sound like it", 0, "", observe::raised_limit(plan_, key)});
   }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "launch/spawn.h"
+#include "observe/explain_path.h"
+#include "observe/host_look.h"
 #include "wire/wire.h"
 
 namespace cloche {
@@ -12,8 +14,24 @@ namespace {
 
 using wire::StepKind;
 
-void explain_exec(Error& e, const Step& failed, int error) {
+// The kernel names neither the interpreter nor what a link in its place leads to.
+bool explain_interpreter(Error& e, const Step& failed, const Plan& plan, int error) {
+  HostLook host = HostLook::of_this_host();
+  const observe::HostLook look([&](const std::string& path, observe::Right right) { return host.look(path, right); });
+  const std::string name = observe::lacking_interpreter(failed.a, plan, look);
+  if (name.empty()) return false;
+  const auto found = look(name, observe::Right::kExecute);
+  const std::string real = found && found->real != name ? fmt::format(", a link to '{}'", found->real) : std::string();
+  e.message = fmt::format("the first line of '{}' names '{}'{}, which {}", failed.a, name, real,
+                          error == ENOENT ? "does not exist inside the cell" : "may not be executed");
+  e.hint = found ? "grant it, and what a link leads to, with files.exec (--exec)"
+                 : "this host does not have it: install it, or change that line";
+  return true;
+}
+
+void explain_exec(Error& e, const Step& failed, const Plan& plan, int error) {
   if (error == ENOENT || error == EACCES || error == ENOEXEC) e.code = ErrorCode::kRefused;
+  if ((error == ENOENT || error == EACCES) && explain_interpreter(e, failed, plan, error)) return;
   if (error == ENOENT) {
     e.message = fmt::format("'{}' does not exist inside the cell", failed.a);
     e.hint = "install the program below /usr, or grant its directory with files.exec (--exec)";
@@ -62,11 +80,11 @@ void explain_device(Error& e, const Step& failed, int error) {
   e.hint = fmt::format("make it anew as root: rm -f {0} && mknod -m 666 {0} c {1} {2}", failed.b, failed.x, failed.y);
 }
 
-Error explain_step(const Step& failed, int error) {
+Error explain_step(const Plan& plan, const Step& failed, int error) {
   Error e{ErrorCode::kSystem, describe(failed), error, "this step failed", {}};
   switch (failed.kind) {
     case StepKind::kExec:
-      explain_exec(e, failed, error);
+      explain_exec(e, failed, plan, error);
       break;
     case StepKind::kBind:
       explain_bind(e, failed, error);
@@ -112,7 +130,7 @@ Error explain_step(const Step& failed, int error) {
 
 Error explain_failure(const Plan& plan, int step, int error) {
   if (step >= 0 && static_cast<std::size_t>(step) < plan.steps.size()) {
-    return explain_step(plan.steps[static_cast<std::size_t>(step)], error);
+    return explain_step(plan, plan.steps[static_cast<std::size_t>(step)], error);
   }
   if (step == wire::kWorkingDirectory) {
     return {ErrorCode::kRefused, "cwd", error,

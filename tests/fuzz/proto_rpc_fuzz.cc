@@ -1,8 +1,9 @@
 // Laws of the broker: however the guest's bytes are cut, the same goes on; every message that goes on is JSON-RPC with
 // an allowed method, carries the context once and as the rule has it, and has no member but those of JSON-RPC.
 //
-// The first byte says how the guest's stream is cut. What follows a NUL is the service's, up to the next one in one
-// piece: over HTTP it matters whether it spoke before or after it was asked.
+// The first byte says how the guest's stream is cut, the next two how long it is. What follows is the service's, in
+// pieces that begin with their length: over HTTP it matters whether it spoke before or after it was asked. No byte has a
+// meaning of its own, so that each of them reaches the broker.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +48,18 @@ void take(RpcBroker& broker, Seen& seen) {
   for (RpcCall& record : broker.take_records()) seen.records.push_back(std::move(record));
 }
 
+// As many bytes as the first two of them say, or all that there are; taken off the front.
+std::string_view take_piece(std::string_view& rest) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < 2 && i < rest.size(); ++i) {
+    size |= std::size_t{static_cast<unsigned char>(rest[i])} << (8 * i);
+  }
+  rest.remove_prefix(std::min<std::size_t>(2, rest.size()));
+  const std::string_view piece = rest.substr(0, size);
+  rest.remove_prefix(piece.size());
+  return piece;
+}
+
 Seen run(std::string_view client, std::string_view service, std::size_t piece) {
   RpcBroker broker(rule());
   Seen seen;
@@ -55,10 +68,8 @@ Seen run(std::string_view client, std::string_view service, std::size_t piece) {
     take(broker, seen);
   }
   while (!service.empty()) {
-    const std::size_t end = std::min(service.find('\0'), service.size());
-    broker.service_bytes(service.substr(0, end));
+    broker.service_bytes(take_piece(service));
     take(broker, seen);
-    service.remove_prefix(std::min(end + 1, service.size()));
   }
   broker.client_closed();
   take(broker, seen);
@@ -135,11 +146,9 @@ void check_records(const Seen& seen) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const std::size_t end = std::min(text.find('\0'), text.size());
-  const std::string_view client = text.substr(0, end);
-  const std::string_view service = text.substr(std::min(end + 1, text.size()));
-  const Seen whole = run(client, service, std::max<std::size_t>(text.size(), 1));
+  std::string_view service(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string_view client = take_piece(service);
+  const Seen whole = run(client, service, size);
   require(run(client, service, data[0] % 16 + 1) == whole);
   check_stream(whole);
   check_records(whole);

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from cell import CGROUPS, CLOCHE, LIMITS, output_of
-from denials_case import DenialCase
+from denials_case import KINDS, DenialCase
 
 SUMMARY = re.compile(r"^cloche: denied: (.*?)(?: \(cloche why|$)", re.MULTILINE)
 
@@ -44,6 +44,33 @@ class TheCulprit(DenialCase):
         self.assertEqual((first["what"], first["detail"].split()[0]), ("syscall", "mount"))
         self.assertTrue(said.startswith("syscall mount"), said)
 
+    def test_X4_what_no_cell_has_is_told_as_such_and_without_a_line(self):
+        reads = ["sh", "-c", "head -c1 /proc/uptime 2>&-; cat /sys/devices/system/cpu/possible 2>&-; cat /proc/meminfo"]
+        speaks = [*reads[:2], reads[2] + " 2>&-; echo 'ps: Unable to get total memory' >&2; exit 1"]
+        for command in (reads, speaks):
+            with self.subTest(command=command):
+                code, first, said = self.ended(*command)
+                self.assertEqual(code, 1)
+                self.assertEqual((first["what"], first["detail"], first["allow"]), ("read", "/proc/meminfo", ""))
+                self.assertTrue(said.startswith("read /proc/meminfo; a cell's /proc shows its own processes"), said)
+
+    def test_X4_who_looked_for_the_directory_that_the_run_began_in(self):
+        """The cell's /work is empty, and no denial can tell: what is nowhere was not denied."""
+        empty = os.path.join(self.place, "empty")
+        os.mkdir(empty)
+        reads = ["cat", "data"]
+        for words, here, told in (([*reads], self.place, True), (["sh", "-c", "cat data; true"], self.place, False),
+                                  (reads, empty, False), (["cat", "/nowhere"], self.place, False),
+                                  (["false"], self.place, False), (reads, "/", False)):
+            with self.subTest(words=words, here=here):
+                done = self.cloche("run", "--", *words, cwd=here)
+                self.assertEqual(b"nothing of this directory: --workspace ." in done.stderr, told, done.stderr)
+        for options in (["--quiet"], ["--read", self.data], ["--workspace", empty]):
+            done = self.cloche("run", *options, "--", "cat", "none", cwd=self.place)
+            self.assertNotIn(b"this directory", done.stderr)
+        for options in (["--workspace", "."], ["--read", ".", "--cwd", self.place]):
+            self.assertEqual(self.cloche("run", *options, "--", *reads, cwd=self.place).returncode, 0)
+
     def test_X4_whoever_makes_directory_after_directory(self):
         new = os.path.join(self.place, "n/e/w")
         commands = [["mkdir", "-p", new], ["install", "-D", "/usr/bin/true", new],
@@ -58,6 +85,21 @@ class TheCulprit(DenialCase):
                 self.helps(first["allow"], *command)
                 self.assertTrue(os.path.exists(new))
                 subprocess.run(["rm", "-r", os.path.join(self.place, "n")], check=True)
+
+    def test_X4_the_line_for_what_may_be_read_already_fits_once_that_is_taken_out(self):
+        os.makedirs(os.path.join(self.place, "repo/.git"))
+        repo = os.path.join(self.place, "repo")
+        append = ["sh", "-c", f"echo x >> {self.data}"]
+        for granted, line, command in ((self.place + "/repo", f'workspace.path = ["{repo}"]', ["touch", repo + "/new"]),
+                                       (self.data, f'files.write = ["{self.data}"]', append)):
+            with self.subTest(granted=granted):
+                code, first, said = self.ended(*command, options=["--read", granted])
+                self.assertNotEqual(code, 0)
+                self.assertEqual(first["allow"], line + "  # and take it out of files.read (--read)")
+                self.assertIn("take it out of files.read (--read)", said)
+                both = self.policy(f'files.read = ["{granted}"]', first["allow"])
+                self.assertEqual(self.cloche("run", "--policy", both, "--", *command).returncode, 126)
+                self.helps(first["allow"], *command)
 
     def test_X4_a_directory_beside_what_is_granted(self):
         for name in ("granted", "there"):
@@ -321,3 +363,15 @@ print(sorted(answers))
         self.assertEqual(self.answers("off", "interrupts"), "[0]")
         # The kernel ends a wait that nobody has read of yet; nothing else is ever answered.
         self.assertIn(self.answers("files", "interrupts"), ("[0]", "[0, 4]"))
+
+
+class OwnLimits(DenialCase):
+    def test_X4_a_limit_that_the_guest_would_raise_itself(self):
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                done, report = self.run_report(*options, "--", "sh", "-c", "ulimit -n 500000")
+                self.assertNotEqual(done.returncode, 0)
+                told = [d for d in report["denials"] if d["what"] == "limit"]
+                self.assertEqual([(d["count"], d["allow"]) for d in told], [(0, "")], report["denials"])
+                self.assertTrue(told[0]["detail"].startswith("limits.files: "), told)
+                self.assertIn("limits.files", told[0]["never"])

@@ -1,5 +1,6 @@
 """X4: denials of files: none is left out, none is made up, and the line that is told is the one that helps."""
 import glob
+import json
 import os
 import shutil
 import tempfile
@@ -43,6 +44,39 @@ class Programs(DenialCase):
                 done, report = self.run_report(*options, "--exec", shell, "--", "sh", "-c", script)
                 self.assertEqual((done.returncode, output_of(report)), (0, "ran\n"), done.stderr)
                 self.assertEqual([d for d in report["denials"] if d["what"] == "exec"], [])
+
+    def test_X4_an_interpreter_that_is_a_link_out_of_view(self):
+        for name in ("real", "venv"):
+            os.mkdir(os.path.join(self.place, name))
+        shell = os.path.join(self.place, "real", "shell")
+        link = os.path.join(self.place, "venv", "python")
+        shutil.copy("/bin/sh", shell)
+        os.symlink(shell, link)
+        script = self.file("venv/s", f"#!{link}\necho ran\n")
+        os.chmod(script, 0o755)
+        folder = os.path.dirname(script)
+        for kind, options in KINDS.items():
+            for grant in (folder, script):
+                for command in ([script], ["sh", "-c", script]):
+                    with self.subTest(kind, grant=grant, command=command):
+                        done, report = self.run_report(*options, "--exec", grant, "--", *command)
+                        self.assertNotEqual(done.returncode, 0)
+                        if command == [script]:
+                            self.assertIn(f"the first line of '{script}' names '{link}'".encode(), done.stderr)
+                            self.assertIn(f"a link to '{shell}'".encode(), done.stderr)
+                        denial = self.denial(report, "exec", link)
+                        line = json.loads(denial["allow"].removeprefix("files.exec = "))
+                        more = [word for path in line for word in ("--exec", path)]
+                        done, report = self.run_report(*options, "--exec", grant, *more, "--", *command)
+                        self.assertEqual((done.returncode, output_of(report)), (0, "ran\n"), done.stderr)
+                        self.assertEqual(self.told(report, "exec"), [])
+
+    def test_X4_an_interpreter_that_is_nowhere_is_named(self):
+        script = self.file("s", "#!/opt/nowhere/python -u\n")
+        os.chmod(script, 0o755)
+        done = self.cloche("run", "--exec", script, "--", script)
+        self.assertEqual(done.returncode, 126, done.stderr)
+        self.assertIn(f"the first line of '{script}' names '/opt/nowhere/python', which does not exist".encode(), done.stderr)
 
 
 MAP = """

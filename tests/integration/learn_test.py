@@ -398,6 +398,24 @@ class Merge(LearnCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("COLOUR", self.text())
 
+    def test_X5_merge_turns_what_may_be_read_into_a_workspace(self):
+        all_of_it, deep = self.project, self.project + "/out/deep"
+        os.mkdir(deep)
+        steps = (('[files]\nread = [\n  "%s", # read\n]\n' % all_of_it, f'path = [\n  "{all_of_it}",'),
+                 ('[files]\nread = ["%s"]\n' % all_of_it, f'path = [\n  "{all_of_it}",'),
+                 ('[workspace]\npath = ["%s"]\n' % deep, f'path = ["{all_of_it}"]'))
+        for text, learnt in steps:
+            with self.subTest(text=text):
+                mine = self.path("narrow.toml", f'version = 1\nextends = "untrusted"\ncwd = "{all_of_it}"\n' + text)
+                done = self.learn("--merge", mine, "--yes", "--", "touch", "new", "out/deep/new")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(mine, encoding="utf-8") as file:
+                    after = file.read()
+                self.assertIn(learnt, after)
+                self.assertNotIn("read =", after)
+                self.assertRegex(done.stdout, r'(?m)^-.*"%s' % all_of_it)
+                self.assertEqual(self.run_with(mine, "touch", "new").returncode, 0)
+
     def test_X5_merge_raises_only_the_limit_that_failed(self):
         with open(self.mine, "a", encoding="utf-8") as file:
             file.write("\n[limits]\n" + ('mode = "best-effort"\n' if LIMITS else "") + "files = 64\n")  # as the flag has it

@@ -27,10 +27,11 @@ def unix(name, path):
     held[name].settimeout(30)
     held[name].connect(path)
     return say(name, "\x01hello\n")
-def request(name, host, port):
+def request(name, host, port, token=True):
     if name not in held:
         held[name] = socket.create_connection((host, port), timeout=30)
-    return say(name, f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {os.environ['TOKEN']}\r\n\r\n")
+    field = f"Authorization: Bearer {os.environ['TOKEN']}\r\n" if token else ""
+    return say(name, f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\n{field}\r\n")
 def say(name, text):
     held[name].sendall(text.encode())
     return held[name].recv(4096).decode()
@@ -232,13 +233,52 @@ allow = [{{ host = "localhost:{port}", for = "6s" }}, {{ host = "localhost:{othe
 
 
 class SocketsAndSecrets(LeaseCase):
-    def test_X10_revoking_a_socket_closes_its_relay(self):
-        path = self.path("service.sock")
+    def serve_unix(self, name="service.sock"):
+        path = self.path(name)
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(path)
         listener.listen()
         self.addCleanup(listener.close)
-        server = Server(listener)
+        return Server(listener), path
+
+    def lent(self, **times):
+        """A policy that grants each of these sockets for a time."""
+        items = ", ".join(f"{{ path = {json.dumps(self.path(name + '.sock'))}, for = \"{time}\" }}" for name, time in times.items())
+        return "--policy", self.path("policy.toml", f'version = 1\nextends = "untrusted"\n[sockets]\nallow = [{items}]\n')
+
+    def test_X10_a_socket_in_waiting_opens_for_its_lease_and_closes_with_it(self):
+        server, path = self.serve_unix()
+        self.guest(*self.lent(service="0s"))
+        self.assert_denied(self.tell("unix", "early", path))
+        self.assertEqual(server.callers, 0)
+        self.assertIn(f"granted socket {path}", self.ask("grant", "last", "socket", path, "--for", "5s"))
+        self.assertEqual(self.tell("unix", "open", path), "\x01hello\n")
+        self.assert_ended("open")
+        self.assert_denied(self.tell("unix", "late", path))
+        self.assertEqual(server.callers, 1)
+        network = self.report()
+        self.assertEqual([(one["change"], one["what"], one["text"], one["by"]) for one in network["changes"]],
+                         [("granted", "socket", path, f"uid {os.geteuid()}"), ("ended", "socket", path, "lease")])
+        self.assertTrue(any("the lease was over" in one["reason"] for one in network["connections"]), network)
+
+    def test_X10_the_lease_of_a_socket_begins_with_the_run_and_ends_no_other(self):
+        server, path = self.serve_unix()
+        other, other_path = self.serve_unix("other.sock")
+        self.guest(*self.lent(service="6s", other="10m"))
+        self.assertEqual(self.tell("unix", "open", path), "\x01hello\n")
+        self.assertEqual(self.tell("unix", "long", other_path), "\x01hello\n")
+        self.assert_ended("open")
+        self.assert_denied(self.tell("unix", "late", path))
+        self.assertEqual(self.tell("say", "long", "more\n"), "more\n")
+        self.assertEqual((server.callers, other.callers), (1, 1))
+        # A grant during a lease gives it a new end.
+        self.ask("grant", "last", "socket", other_path, "--for", "2s")
+        self.assert_ended("long")
+        self.assertEqual([(one["change"], one["text"]) for one in self.report()["changes"]],
+                         [("ended", path), ("granted", other_path), ("ended", other_path)])
+
+    def test_X10_revoking_a_socket_closes_its_relay(self):
+        server, path = self.serve_unix()
         self.guest("--socket", path)
         self.assertEqual(self.tell("unix", "relay", path), "\x01hello\n")
         self.ask("revoke", "last", "socket", path)
@@ -263,6 +303,24 @@ class SocketsAndSecrets(LeaseCase):
         self.assertIn(" 200 ", self.tell("request", "third", "localhost", port))
         self.assertEqual(server.seen, ["Bearer " + self.env["REAL_TOKEN"]] * 2)
         self.assertIn("was not among", self.ask("grant", "last", "secret", "OTHER", code=126))
+
+    def test_X10_the_lease_of_a_secret_closes_what_it_went_into_and_no_more(self):
+        server, port = self.serve(http=True)
+        self.guest("--allow-net", f"localhost:{port}", "--secret",
+                   f"name=TOKEN,host=localhost:{port},header=Authorization,for=0s,env=REAL_TOKEN")
+        self.assertIn(" 403 ", self.tell("request", "early", "localhost", port))
+        self.assertEqual(server.seen, [])
+        self.ask("grant", "last", "secret", "TOKEN", "--for", "5s")
+        self.assertIn(" 200 ", self.tell("request", "kept", "localhost", port))
+        self.assertIn(" 200 ", self.tell("request", "other", "localhost", port, False))
+        self.assert_ended("kept")
+        self.assertIn(" 403 ", self.tell("request", "again", "localhost", port))
+        self.assertEqual(server.seen, ["Bearer " + self.env["REAL_TOKEN"]])
+        self.assertIn(" 200 ", self.tell("request", "other", "localhost", port, False))
+        network = self.report()
+        self.assertEqual([(one["change"], one["what"], one["text"]) for one in network["changes"]],
+                         [("granted", "secret", "TOKEN"), ("ended", "secret", "TOKEN")])
+        self.assertTrue(any("the lease of a secret was over" in one["reason"] for one in network["connections"]), network)
 
 
 class Asking(LeaseCase):

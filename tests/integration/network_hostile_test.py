@@ -297,6 +297,24 @@ for host in ("127.0.0.1", "10.0.0.1", "93.184.216.10", "::1"):
         out, _ = first.communicate(b"", timeout=TIMEOUT)
         self.assertEqual(out.decode().strip(), "alone")
 
+    def test_a_dial_does_not_come_back_to_itself(self):
+        """The kernel joins a dial to itself when the port it lends is the one that is dialled, and nobody listens there."""
+        if os.geteuid() == 0:  # so that it happens at once, and not once in some ten thousand times
+            lent = "/proc/sys/net/ipv4/ip_local_port_range"
+            with open(lent, encoding="ascii") as file:
+                before = file.read()
+            self.addCleanup(lambda: self.write(lent, before))
+            self.write(lent, "40000 40003")
+        code = "for turn in range(12):\n    attempt(str(turn), say, ('localhost', 40000), b'\\1x', b'\\1x')\n"
+        results, _ = self.guest(code, ("localhost:40000",))
+        for got in results.values():
+            self.assertRegex(got, "ECONNRESET|EPIPE")
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
     def test_the_gateway_alone(self):
         """Started by hand it does nothing."""
         gateway = os.path.join(os.path.dirname(os.environ["CLOCHE_UNDER_TEST"]), "cloche-gateway")

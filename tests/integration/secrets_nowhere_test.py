@@ -28,26 +28,45 @@ for line in sys.stdin:
     ask("https://api.example.org/", auth)
 """
 
-    def lives(self, **more):
-        self.serve(HOST)
-        self.serve("other.example.org")
+    def source(self, kind):
+        """A place that has the value, in the words of --secret."""
+        if kind == "env":
+            return "env=REAL_TOKEN"
         kept = self.path("kept", VALUE)
         os.chmod(kept, 0o600)
+        return "file=" + kept if kind == "file" else "command=cat " + kept
+
+    def secret(self, kind):
+        return "--secret", f"name=API_TOKEN,host={HOST}:443,header=Authorization,{self.source(kind)}"
+
+    def lives(self, kind="file", **more):
+        self.serve(HOST)
+        self.serve("other.example.org")
         words = ["--report", self.path("report.json"), "--events", self.path("events.jsonl"), "--stdin", *ALLOW,
                  "--allow-net", "other.example.org:443",
-                 "--secret", f"name=API_TOKEN,host={HOST}:443,header=Authorization,file={kept}", *python(self.STAY)]
-        environment = {name: text for name, text in self.environment.items() if name != "REAL_TOKEN"}
+                 *self.secret(kind), *python(self.STAY)]
+        environment = {name: text for name, text in self.environment.items() if name != "REAL_TOKEN" or kind == "env"}
         process = self.start(*words, env=environment, cwd=self.folder, **more)
         line = process.stdout.readline()
         self.assertEqual(line, b"ready\n", line or process.stderr.read())
-        os.unlink(kept)
+        if kind != "env":
+            os.unlink(self.path("kept"))
         return process, children_of(process.pid)
 
     def sees(self, pid, needles):
         return any(has_any(piece, needles) for piece in memory_of(pid))
 
     def test_X9_no_process_of_the_cell_has_the_value(self):
-        process, children = self.lives()
+        self.look_into_all("file")
+
+    def test_X9_nor_if_it_comes_from_a_command(self):
+        self.look_into_all("command")
+
+    def test_X9_nor_if_it_comes_from_the_environment(self):
+        self.look_into_all("env")
+
+    def look_into_all(self, kind):
+        process, children = self.lives(kind)
         gateway = [pid for pid in children if name_of(pid) == "cloche-gateway"]
         self.assertEqual(len(gateway), 1)
         cell = [pid for pid in children if pid not in gateway]
@@ -59,7 +78,12 @@ for line in sys.stdin:
         looked = 0
         # A sanitizer's shadow is more than can be read in the time of a run.
         sanitized = bool(os.environ.get("SANITIZED"))
-        cell = guests if sanitized else cell + [process.pid]
+        if kind == "env":  # the engine's own environment has it, and so has the janitor's, which is a copy of the engine
+            cell = [pid for pid in cell if name_of(pid) != "cloche-janitor"]
+        else:
+            cell.append(process.pid)
+        self.assertIn("cloche-init", [name_of(pid) for pid in cell])
+        cell = guests if sanitized else cell
         for pid in cell:
             try:
                 self.assertFalse(self.sees(pid, shapes(VALUE)), name_of(pid))
@@ -73,6 +97,19 @@ for line in sys.stdin:
             self.assertTrue(sanitized or self.sees(gateway[0], [VALUE.encode()]))
         process.stdin.close()
         self.assertEqual(process.wait(TIMEOUT), 0)
+
+    def test_X9_the_whole_report_on_stderr_does_not_know_the_value(self):
+        self.serve(HOST)
+        ask = f'print(ask("https://{HOST}/echo?" + token, {{"Authorization": "Bearer " + token}})[0])'
+        for kind in ("file", "command", "env"):
+            with self.subTest(kind):
+                done, report, events = self.run_out("--verbose", *ALLOW, *self.secret(kind), *python(ask))
+                self.assertIn(b"api.example.org", done.stderr)
+                self.assert_free_of_values(done, report, events)
+                # Nor where the run fails on the way to it.
+                done = self.cloche("run", "--verbose", *ALLOW, *self.secret(kind), "--", "/no/such/program", env=self.environment)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertFalse(has_any(done.stdout + done.stderr, shapes(VALUE)), done.stderr)
 
     def test_X9_another_with_the_gateways_uid_cannot_look_into_it(self):
         process, children = self.lives()

@@ -1,0 +1,73 @@
+#include "cli/view_hint.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "observe/advice.h"
+#include "observe/secret_host.h"
+#include "report/render.h"
+
+namespace cloche::cli {
+namespace {
+
+bool is_empty(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
+  if (!open) return true;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return false;
+  }
+  return true;
+}
+
+// A name that begins with '/' and leads elsewhere than to where the guest stands.
+bool names_another_place(std::string_view line) {
+  for (std::size_t at = 0; (at = line.find('/', at)) != std::string_view::npos; ++at) {
+    const bool begins = at == 0 || std::string_view(" '\"`(:=").contains(line[at - 1]);
+    const bool is_name = at + 1 < line.size() && line[at + 1] > ' ' && line[at + 1] != ')';
+    if (begins && is_name && !line.substr(at).starts_with("/work")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool sounds_like_an_empty_directory(std::string_view errors) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"No such file", "no such file", "ENOENT", "no makefile found", "No rule to make target", "not a git repository",
+       "could not find `Cargo.toml`", "go.mod file not found", "Cannot find module"});
+  constexpr std::size_t kMostText = 4096;
+  errors = errors.substr(errors.size() - std::min(errors.size(), kMostText));
+  while (!errors.empty()) {
+    const std::string_view line = errors.substr(0, errors.find('\n'));
+    errors.remove_prefix(std::min(line.size() + 1, errors.size()));
+    const auto says = [&](std::string_view words) { return line.contains(words); };
+    if (std::ranges::any_of(kWords, says) && !names_another_place(line)) return true;
+  }
+  return false;
+}
+
+void hint_at_directory(Report& report, const Policy& policy, const RunArgs& args, const Environment& env) {
+  const FileGrants& files = policy.files;
+  const bool shows =
+      !files.read.empty() || !files.write.empty() || !files.exec.empty() || !policy.workspace.path.empty();
+  if (shows || !policy.sockets.empty() || !failed_by_itself(report) || !report.outcome.hint.empty()) return;
+  if (!std::ranges::all_of(report.denials, is_usual) || !sounds_like_an_empty_directory(report.err.tail)) return;
+  const std::string here = current_directory();
+  if (here.empty() || is_empty(here)) return;
+  const Secrets secrets = secrets_for_advice();
+  const observe::Advice line = observe::advise_path(here, observe::Right::kRead, {Plan{}, true, true, &secrets});
+  // As a line that a ceiling may forbid.
+  Report asked;
+  asked.denials = {{"read", here, 0, {}, line.allow, line.never}};
+  keep_advice_below_ceilings(asked, args, env);
+  if (asked.denials.front().allow.empty()) return;
+  report.outcome.hint =
+      "the cell shows nothing of this directory: --workspace . does, with changes as a proposal, or --read . --cwd "
+      "\"$PWD\"";
+}
+
+}  // namespace cloche::cli
