@@ -1,13 +1,60 @@
-// From one mount to another, through directories that the cell does not have, to sockets, and of what is granted already.
+// From one mount to another, through directories that the cell does not have, to sockets, to interpreters of scripts, and of what is
+// granted already.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "observe/explain.h"
+#include "observe/explain_path.h"
 #include "observe/test_support.h"
 #include "policy/parse.h"
 
 namespace cloche::observe {
 namespace {
+
+TEST(Explain, X4_TheInterpreterOfAScript) {
+  Host host;
+  host.has("/home/me/data/script", {}, true, false, false, "/home/me/bin/python");
+  host.has("/home/me/bin/python").has("/usr/bin/env");
+  Plan plan = sample();
+  plan.grants.push_back("/opt/x");
+  plan.reach.push_back({"/opt/x", landlock::kReadExec});
+  host.has("/opt/x/script", {}, true, false, false, "/home/me/bin/python");
+  host.has("/opt/x/usual", {}, true, false, false, "/usr/bin/env");
+  const Sighting granted = path(Use::kExecute, "/opt/x/script", Presence::kThere);
+  EXPECT_FALSE(is_granted(granted, plan)) << "or nobody would ask";
+  auto denials = explained(granted, host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0],
+            (Denial{"exec", "/home/me/bin/python", 2, "prog", "files.exec = [\"/home/me/bin/python\"]", ""}));
+  EXPECT_TRUE(explained(path(Use::kExecute, "/opt/x/usual", Presence::kThere), host, plan).empty());
+  denials = explained(path(Use::kExecute, "/home/me/data/script", Presence::kThere), host, plan);
+  EXPECT_EQ(denials.size(), 2u) << "the script and its interpreter";
+}
+
+// As those of a virtual environment do: the link is in the directory that is granted, and what it leads to is not.
+TEST(Explain, X4_AnInterpreterThatIsALinkOutOfView) {
+  Host host;
+  host.has("/opt/x/script", {}, true, false, false, "/opt/x/python").has("/opt/x/python", "/home/me/bin/python3");
+  host.has("/opt/x/lost", {}, true, false, false, "/opt/x/nowhere");
+  Plan plan = sample();
+  plan.grants.push_back("/opt/x");
+  plan.reach.push_back({"/opt/x", landlock::kReadExec});
+  const Sighting started = path(Use::kExecute, "/opt/x/script", Presence::kThere);
+  const auto denials = explained(started, host, plan);
+  ASSERT_EQ(denials.size(), 1u);
+  EXPECT_EQ(denials[0], (Denial{"exec", "/opt/x/python", 2, "prog", "files.exec = [\"/home/me/bin/python3\"]", ""}));
+  EXPECT_EQ(lacking_interpreter("/opt/x/script", plan, host.look()), "/opt/x/python");
+  EXPECT_EQ(lacking_interpreter("/opt/x/lost", plan, host.look()), "/opt/x/nowhere");
+  plan.grants.push_back("/home/me/bin");
+  plan.reach.push_back({"/home/me/bin", landlock::kReadExec});
+  EXPECT_TRUE(explained(started, host, plan).empty());
+  EXPECT_EQ(lacking_interpreter("/opt/x/script", plan, host.look()), "");
+  host.has("/work/script", {}, true, false, false, "/nowhere")
+      .has("/home/me/script", {}, true, false, false, "/nowhere");
+  for (const char* other : {"/work/script", "/home/me/script", "/opt/x/nothing"}) {
+    EXPECT_EQ(lacking_interpreter(other, plan, host.look()), "") << other << " is no script of the host's in the cell";
+  }
+}
 
 TEST(Explain, X4_ALineForAPathThatIsGrantedAlreadySaysWhatHasToGo) {
   const auto line = [](std::uint64_t rights, const char* granted, const char* folder = "/srv/x") {
