@@ -49,6 +49,7 @@ using keeper::Standing;
 
 constexpr int kPatienceMs = 100;          // with a command that has connected and says nothing
 constexpr unsigned kPatienceSeconds = 2;  // with what has to be read for a run
+constexpr int kFarewellMs = 1;            // for a command that knows how its run has ended
 
 // A command that has connected.
 class Caller {
@@ -76,9 +77,9 @@ class Caller {
     ::fcntl(socket_.get(), F_SETOWN, ::getpid());
     ::fcntl(socket_.get(), F_SETFL, O_ASYNC);
   }
-  bool is_gone() const {
+  bool is_gone(int within_ms = 0) const {
     pollfd end{socket_.get(), POLLRDHUP, 0};
-    return ::poll(&end, 1, 0) > 0;
+    return ::poll(&end, 1, within_ms) > 0;
   }
   // Whether it asks for the end of its run, or has gone itself.
   enum class Word : std::uint8_t { kNothing, kEnd, kGone };
@@ -114,8 +115,8 @@ std::optional<Stance> Caller::receive(const Standing& ours, std::string& room, W
   }
   std::memcpy(&head, room.data(), sizeof head);
   if (head.magic != wire::kHandoverMagic) return std::nullopt;
-  // Who speaks must be who connected, since that is the one that is looked at; and it is looked at now that it has asked.
-  // Without a handle on it nobody could tell whether that number is still its own.
+  // Who speaks must be who connected, since that is the one that is looked at; and it is looked at now that it has
+  // asked. Without a handle on it nobody could tell whether that number is still its own.
   if (!peer_.handle().valid() || peer_.pid() != (*received)->sender) return std::nullopt;
   const auto theirs = keeper::same_standing(peer_, ours, keeper::Look::kWalls);
   if (!theirs) return std::nullopt;
@@ -140,8 +141,8 @@ Caller::Word Caller::listen() const {
   return received && (*received)->size == sizeof word ? Word::kEnd : Word::kGone;
 }
 
-// Without links that lead each process elsewhere (/proc/self/fd/3, /dev/stdin, /dev/fd/63), and nothing of /proc itself.
-// Before Linux 5.6 nobody can tell.
+// Without links that lead each process elsewhere (/proc/self/fd/3, /dev/stdin, /dev/fd/63), and nothing of /proc
+// itself. Before Linux 5.6 nobody can tell.
 Fd open_alike(const std::string& path, std::uint64_t flags) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC | flags;
@@ -178,9 +179,9 @@ bool is_plain(const RunArgs& args) {
   return !args.from_stdin() && std::ranges::all_of(read, can_be_read_again);
 }
 
-// Of a cpu. With longer turns than the guest's this process is not put before it for each line that it writes, nor before the command
-// that is told of its end. Not much longer: who gives up a turn beside busy processes waits for as long (keeper/client.cc). And
-// not where a guest is watched: until its call has been read a signal may interrupt it.
+// Of a cpu. With longer turns than the guest's this process is not put before it for each line that it writes, nor
+// before the command that is told of its end. Not much longer: who gives up a turn beside busy processes waits for as
+// long (keeper/client.cc). And not where a guest is watched: until its call has been read a signal may interrupt it.
 class Turns {
  public:
   static constexpr std::chrono::milliseconds kUsual{0};
@@ -210,6 +211,7 @@ class AttendedPlace : public RunPlace {
     CLOCHE_TRY_ASSIGN(watch_, engine_.poller().watch(caller_.descriptor(), EPOLLIN, [this](auto) { on_word(); }));
     return cancel_.get();
   }
+  bool knows(const Policy& policy) const override { return engine_.knows(policy); }
   bool takes(const Policy& policy, const Request& request) override {
     plan_ = engine_.plan_for(policy, request);
     ::alarm(0);
@@ -251,8 +253,8 @@ bool operator==(const ProbeOptions& a, const ProbeOptions& b) {
   return a.init_override == b.init_override && a.cgroup_name == b.cgroup_name;
 }
 
-// Listens only while there is time for a caller: what a command hands over lies in the socket until somebody takes it, and
-// whoever reads the command's output would wait for as long, although the command has turned to its work itself.
+// Listens only while there is time for a caller: what a command hands over lies in the socket until somebody takes it,
+// and whoever reads the command's output would wait for as long, although the command has turned to its work itself.
 class Listener {
  public:
   explicit Listener(Fd directory) : directory_(std::move(directory)) {}
@@ -276,13 +278,18 @@ class Listener {
   }
   // One caller; all others are sent away, and so is everybody from now on: who knows how long this one takes.
   Fd accept_last() {
-    Fd out(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    Fd out = accepted();
     watch_.reset();
-    socket_.reset();
+    // Nobody connects any more, and who has is sent away. To close it is dearer, and can wait until there is another
+    // one.
+    ::shutdown(socket_.get(), SHUT_RDWR);
+    while (accepted().valid()) {
+    }
     return out;
   }
 
  private:
+  Fd accepted() const { return Fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
   // Numbers of inodes come again, with another time.
   std::string name() const {
     struct stat st{};
@@ -341,15 +348,23 @@ class Attendant {
     AttendedPlace place(*engine_, caller, turns_);
     auto stance = caller.receive(standing_, room_, [&] { place.prepare(); });
     if (!stance) return false;
-    auto borrowed = BorrowedStance::take(std::move(*stance));
-    if (!borrowed || !(probe_options_from_environment() == probing_)) return false;
+    const auto code = run_with(place, std::move(*stance));
+    if (!code) return false;
+    // What it lent is nobody's again. It is woken on a sleeping cpu, which takes a while; on this one, if it gets free,
+    // it is at once.
+    caller.tell(*code);
+    (void)caller.is_gone(kFarewellMs);
+    return true;
+  }
+
+  std::optional<int> run_with(AttendedPlace& place, Stance stance) {
+    const auto borrowed = BorrowedStance::take(std::move(stance));
+    if (!borrowed || !(probe_options_from_environment() == probing_)) return std::nullopt;
     const Words words = borrowed->words();
-    if (words.empty() || std::string_view(words.front()) != "run") return false;
+    if (words.empty() || std::string_view(words.front()) != "run") return std::nullopt;
     const auto args = read_run_args(words.subspan(1));
-    if (!args || !is_plain(*args)) return false;
-    const auto code = run_at(place, *args);
-    if (code) caller.tell(*code);
-    return code.has_value();
+    if (!args || !is_plain(*args)) return std::nullopt;
+    return run_at(place, *args);
   }
 
   std::unique_ptr<ResidentEngine> engine_;

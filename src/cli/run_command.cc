@@ -70,8 +70,7 @@ class OwnProcess : public RunPlace {
   Result<int> begin(const RunArgs& args) override {
     // Nothing of this user's other processes may look into the engine while it prepares a cell (CONTAINMENT 25).
     if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
-      return std::unexpected(
-          Error{ErrorCode::kSystem, "dumpable", errno, "others could look into this process", {}});
+      return std::unexpected(Error{ErrorCode::kSystem, "dumpable", errno, "others could look into this process", {}});
     }
     CLOCHE_TRY_ASSIGN(cancel_, cancel_signals());
     head_ = begin_early(keeper_);
@@ -80,6 +79,7 @@ class OwnProcess : public RunPlace {
     // From here on the first process is on its way, and what takes time is done beside it.
     return cancel_.get();
   }
+  bool knows(const Policy& /*policy*/) const override { return false; }
   bool takes(const Policy& /*policy*/, const Request& /*request*/) override { return true; }
   Report run(const Policy& policy, const Request& request, RunWiring wiring, const Keep& keep) override {
     return cloche::run(policy, request, probe_for(policy, request), std::move(wiring), std::move(head_), keep);
@@ -140,7 +140,7 @@ std::optional<Report> run_or_refuse(const RunArgs& args, const Voice& voice, Run
   const auto cancel = place.begin(args);
   if (!cancel) return refuse(cancel.error());
   Environment env = read_environment();
-  auto made = make_policy(args, env);
+  auto made = make_policy(args, env, [&](const Policy& one) { return place.knows(one); });
   if (!made) return refuse(made.error());
   policy = std::move(*made);
   auto wanted = make_request(args, policy, std::move(env));

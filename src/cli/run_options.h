@@ -1,6 +1,7 @@
 // The options that `run` and `plan` share, and what they add up to: a policy and a request.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,8 +52,10 @@ Status apply_flags(Policy& policy, const RunArgs& args);
 using Environment = std::map<std::string, std::string>;
 Environment read_environment();
 
-// Preset or file, then CLOCHE_* variables, then flags; checked, and held under every ceiling.
-Result<Policy> make_policy(const RunArgs& args, const Environment& env);
+// Preset or file, then CLOCHE_* variables, then flags; checked, but for what `is_known` to be right, and held under
+// every ceiling.
+Result<Policy> make_policy(const RunArgs& args, const Environment& env,
+                           const std::function<bool(const Policy&)>& is_known = {});
 std::vector<std::string> named_ceilings(const RunArgs& args);
 // Lines of policies that the report names, but that no policy could have here.
 void keep_advice_below_ceilings(Report& report, const RunArgs& args, const Environment& env);

@@ -15,6 +15,8 @@ class RunPlace {
 
   // Before the policy is read. What becomes readable when the run is to end.
   virtual Result<int> begin(const RunArgs& args) = 0;
+  // Whether a policy with these very values was found to be right before.
+  virtual bool knows(const Policy& policy) const = 0;
   // Whether this run is done here; asked once, before anything is changed. Who says no is not asked to run.
   virtual bool takes(const Policy& policy, const Request& request) = 0;
   virtual Report run(const Policy& policy, const Request& request, RunWiring wiring, const Keep& keep) = 0;

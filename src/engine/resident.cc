@@ -70,6 +70,10 @@ bool ResidentEngine::host_is_the_same() {
   return is_same_host(probe_fast(), host());
 }
 
+bool ResidentEngine::knows(const Policy& policy) const {
+  return std::ranges::any_of(known_, [&](const Known& one) { return one.policy == policy; });
+}
+
 std::shared_ptr<const Plan> ResidentEngine::plan_for(const Policy& policy, const Request& request) {
   if (policy.needs_gateway() || !policy.workspace.path.empty() || policy.tier == Tier::kProcess) return nullptr;
   Request wanted = essence(policy, request);

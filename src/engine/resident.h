@@ -23,14 +23,16 @@ class ResidentEngine {
 
   Poller& poller() { return supervisor_->poller(); }
   const HostFacts& host() const { return supervisor_->host(); }
-  // Whether the host is what it was when its facts were probed, from which plans are made. Mounts are always looked at, the
-  // rest at most once in a second.
+  // Whether the host is what it was when its facts were probed, from which plans are made. Mounts are always looked at,
+  // the rest at most once in a second.
   bool host_is_the_same();
   // Not without its keeper, nor when it can no longer wait for anything: whoever waits for runs ends then.
   bool is_of_use() const { return !failed_ && keeper_->connected(); }
 
   // When somebody has come and has yet to ask: looks at what a cell is made from, for the run that follows.
   void look_ahead() { keeper_->look_ahead(); }
+  // Whether there is a plan of it, or of one that is equal.
+  bool knows(const Policy& policy) const;
   // Null: not one for the keeper's cells, or refused. Whoever does the run some other way will hear why.
   std::shared_ptr<const Plan> plan_for(const Policy& policy, const Request& request);
   // Of a plan that was made for this policy and this request.

@@ -245,7 +245,6 @@ std::optional<std::uint64_t> CgroupLeaf::cpu_us() const {
 
 CgroupUsage CgroupLeaf::usage() const {
   CgroupUsage out;
-  out.cpu_us = cpu_us();
   if (auto text = count(kMemoryPeak)) out.memory_peak = number_in(*text);
   if (auto text = count(kPidsPeak)) out.pids_peak = number_in(*text);
   if (auto text = count(kForks)) out.forks_refused = keyed(*text, "max");

@@ -18,7 +18,6 @@
 namespace cloche {
 
 struct CgroupUsage {
-  std::optional<std::uint64_t> cpu_us;
   std::optional<std::uint64_t> memory_peak;
   std::optional<std::uint64_t> pids_peak;
   std::uint64_t forks_refused = 0;
@@ -61,6 +60,7 @@ class CgroupLeaf {
   Result<std::string> read(Controller c, const std::string& file) const;
   CgroupUsage usage() const;
   std::optional<std::uint64_t> cpu_us() const;
+  bool counts_cpu() const { return counters_[kCpu].valid() || cpu_us().has_value(); }
   // Ahead of time: reading what was used is then a call for each.
   void open_counters();
   enum Counter : std::uint8_t { kCpu, kMemoryPeak, kPidsPeak, kForks, kOom, kCounters };

@@ -105,7 +105,8 @@ TEST_F(CgroupV1, P4_LimitsAreReadBackFromTheKernel) {
   EXPECT_EQ(*leaf->read(Controller::kPids, "pids.max"), "7");
   EXPECT_EQ(*leaf->read(Controller::kMemory, "memory.limit_in_bytes"), "67108864");
   EXPECT_EQ(*leaf->read(Controller::kCpu, "cpu.cfs_quota_us"), "50000");
-  EXPECT_TRUE(leaf->usage().cpu_us.has_value());
+  EXPECT_TRUE(leaf->cpu_us().has_value());
+  EXPECT_TRUE(leaf->counts_cpu());
 }
 
 TEST_F(CgroupV1, P4_ARequiredLimitThatTheKernelRefusesIsAnErrorAndLeavesNothing) {

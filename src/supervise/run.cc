@@ -330,7 +330,7 @@ void Run::start_guest() {
   started_at_ = Clock::now();
   report_.lifecycle.emplace_back("run");
   if (plan_.wall) wall_deadline_ = started_at_ + *plan_.wall;
-  if (plan_.limits.cpu_time && cell_.cgroup.cpu_us()) cpu_check_ = started_at_ + kShortestCpuCheck;
+  if (plan_.limits.cpu_time && cell_.cgroup.counts_cpu()) cpu_check_ = started_at_ + kShortestCpuCheck;
   if (disk_) disk_->start(started_at_);
   open_control();
   use_the_wait();

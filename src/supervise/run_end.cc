@@ -55,8 +55,7 @@ void Run::on_cell_empty() {
   cell_.stdio.clear();  // if it never got them: nobody else will write there
   pidfd_watch_.reset();
   control_watch_.reset();
-  cancel_watch_.reset();
-  if (wiring_.cancel_fd >= 0) {
+  if (wiring_.cancel_fd >= 0 && !cancel_watch_.active()) {
     auto watch = poller_.watch(wiring_.cancel_fd, EPOLLIN, [this](std::uint32_t) { on_cancel_readable(); });
     if (watch) cancel_watch_ = std::move(*watch);
   }

@@ -324,6 +324,25 @@ class Nonsense(AttendantCase):
         for fd in (null, folder, token):
             os.close(fd)
 
+    def test_who_stays_when_its_run_is_over_holds_up_nobody(self):
+        self.start_attended()
+        before = self.attended()
+        end = self.connect()
+        null, folder, token = os.open("/dev/null", os.O_RDWR), os.open("/", os.O_PATH), os.eventfd(1, os.EFD_NONBLOCK)
+        reading, writing = os.pipe2(os.O_NONBLOCK)
+        words = [b"run", *(word.encode() for word in LIMITS), b"--", b"echo", b"fine"]
+        message = struct.pack("<QII", MAGIC, len(words), 0) + b"".join(word + b"\0" for word in words)
+        control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null, writing, null, folder, token]))]
+        end.sendmsg([message], control)
+        os.close(writing)
+        self.assertEqual(struct.unpack("<i", end.recv(100)), (0,))
+        # Whoever waits for the end of its output does not wait for its own end.
+        self.assertEqual((os.read(reading, 100), os.read(reading, 100)), (b"fine\n", b""))
+        self.assert_attended(subprocess.CompletedProcess([], 0, b"", b""), before)
+        self.assertEqual(self.attended_run("--", "echo", "next").stdout, b"next\n")
+        for fd in (null, folder, token, reading):
+            os.close(fd)
+
     def test_who_says_nothing_is_not_waited_for(self):
         self.start_attended()
         silent = [self.connect() for _ in range(3)]
