@@ -6,8 +6,10 @@ import socket
 import struct
 import subprocess
 import threading
+import time
+import unittest
 
-from cell import CLOCHE, TIMEOUT, CellCase
+from cell import CLOCHE, TIMEOUT, CellCase, end_accepting
 
 # Does what each line of its stdin says, and answers with one line of JSON: the cases need no clock. What it sends
 # begins like no HTTP, so that it passes as it is.
@@ -88,7 +90,11 @@ class Server:
 
     def __init__(self, listener, http=False):
         self.listener, self.http, self.seen, self.callers = listener, http, [], 0
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        end_accepting(self.listener, self.thread)
 
     def accept(self):
         while True:
@@ -114,6 +120,36 @@ class Server:
                     return
 
 
+class Servers(unittest.TestCase):
+    """What the cases below rest on."""
+
+    def test_the_server_of_a_former_case_takes_no_callers_of_the_next(self):
+        former = Server(socket.create_server(("127.0.0.1", 0)))
+        address, number = former.listener.getsockname(), former.listener.fileno()
+        # It waits in the kernel again once it has served somebody.
+        with socket.create_connection(address, TIMEOUT) as caller:
+            caller.sendall(b"x")
+            self.assertEqual(caller.recv(9), b"x")
+        time.sleep(0.2)
+        former.close()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        if listener.fileno() != number:
+            os.dup2(listener.fileno(), number)
+            self.addCleanup(os.close, number)
+        # As what a child's end does to a thread, when its process starts another child at that moment: the call is begun anew.
+        self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, lambda *_: None))
+        signal.siginterrupt(signal.SIGUSR1, False)
+        if former.thread.is_alive():
+            signal.pthread_kill(former.thread.ident, signal.SIGUSR1)
+            time.sleep(0.2)
+        with socket.create_connection(listener.getsockname(), 0.5) as caller:
+            caller.sendall(b"x")
+            with self.assertRaises(TimeoutError):  # nobody takes it
+                caller.recv(9)
+        self.assertEqual(former.callers, 1)
+
+
 class LeaseCase(CellCase):
     def setUp(self):
         super().setUp()
@@ -122,9 +158,9 @@ class LeaseCase(CellCase):
         self.env = dict(os.environ, CLOCHE_STATE_DIR=self.state, REAL_TOKEN="real-token-0123456789abcdef")
 
     def serve(self, http=False):
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(listener.close)
-        return Server(listener, http), listener.getsockname()[1]
+        server = Server(socket.create_server(("127.0.0.1", 0)), http)
+        self.addCleanup(server.close)
+        return server, server.listener.getsockname()[1]
 
     def guest(self, *words):
         process = self.start("--stdin", "--report", self.path("report.json"), "--events", self.path("events.jsonl"), *words,
@@ -238,8 +274,9 @@ class SocketsAndSecrets(LeaseCase):
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(path)
         listener.listen()
-        self.addCleanup(listener.close)
-        return Server(listener), path
+        server = Server(listener)
+        self.addCleanup(server.close)
+        return server, path
 
     def lent(self, **times):
         """A policy that grants each of these sockets for a time."""
