@@ -56,7 +56,8 @@ Result<std::unique_ptr<Server>> Server::make(Loop& loop, int control, egress::Se
 }
 
 Status Server::serve() {
-  shared_.link->send({.kind = egress::Kind::kConfined}, shared_.vault.authority_pem());
+  shared_.link->send({.kind = egress::Kind::kConfined},
+                     egress::encode(egress::Confined{shared_.vault.authority_pem(), shared_.meter.limits()}));
   schedule_ends();
   return shared_.loop.run();
 }

@@ -66,6 +66,7 @@ class WayOut {
   void on_time(Clock::time_point now);
 
   const std::string& evidence() const { return parts_.gateway.evidence; }
+  const egress::Limits& limits() const { return parts_.gateway.limits; }
   const NetworkUse& record() const { return record_; }
   bool complete() const { return complete_; }  // the gateway lived to tell everything
 
