@@ -24,6 +24,21 @@ def tunnel(name, host, port):
     held[name] = socket.create_connection((place[0], int(place[1])), timeout=30)
     answer = say(name, f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n")
     return say(name, "\x01hello\n") if " 200 " in answer else answer
+def by_proxy(name):
+    place = os.environ["HTTP_PROXY"].split("//")[1].rstrip("/").split(":")
+    held[name] = socket.create_connection((place[0], int(place[1])), timeout=30)
+    return held[name]
+def proxied(name, host, port):
+    by_proxy(name)
+    return say(name, f"GET http://{host}:{port}/ HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n")
+def socks(name, host, port):
+    link = by_proxy(name)
+    link.sendall(b"\5\1\0")
+    link.recv(2)
+    link.sendall(b"\5\1\0\3" + bytes([len(host)]) + host.encode() + port.to_bytes(2, "big"))
+    if link.recv(100)[1:2] != b"\0":
+        return "SOCKS REFUSED"
+    return say(name, f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n")
 def unix(name, path):
     held[name] = socket.socket(socket.AF_UNIX)
     held[name].settimeout(30)
@@ -266,6 +281,24 @@ allow = [{{ host = "localhost:{port}", for = "6s" }}, {{ host = "localhost:{othe
         network = self.report()
         self.assertEqual([one["change"] for one in network["changes"]], ["revoked", "granted"])
         self.assertTrue(any("taken back" in one["reason"] for one in network["connections"]), network)
+
+
+    def test_X10_revoking_closes_what_the_proxy_keeps_open(self):
+        server, port = self.serve(http=True)
+        _, other_port = self.serve(http=True)
+        self.guest("--allow-net", f"localhost:{port}", "--allow-net", f"localhost:{other_port}")
+        self.assertIn(" 200 ", self.tell("proxied", "proxied", "localhost", port))
+        self.assertIn(" 200 ", self.tell("socks", "socks", "localhost", port))
+        self.assertIn(" 200 ", self.tell("proxied", "other", "localhost", other_port))
+        self.ask("revoke", "last", "host", f"localhost:{port}")
+        self.assert_ended("proxied")
+        self.assert_ended("socks")
+        self.assertIn(" 403 ", self.tell("proxied", "again", "localhost", port))
+        self.assertEqual(self.tell("socks", "again", "localhost", port), "SOCKS REFUSED")
+        self.assertEqual(server.callers, 2)
+        again = f"GET http://localhost:{other_port}/ HTTP/1.1\r\nHost: localhost:{other_port}\r\n\r\n"
+        self.assertIn(" 200 ", self.tell("say", "other", again))
+        self.assertEqual(sum("taken back" in one["reason"] for one in self.report()["connections"]), 2)
 
 
 class SocketsAndSecrets(LeaseCase):
