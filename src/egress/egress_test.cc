@@ -53,6 +53,11 @@ TEST(Egress, RecordsComeBackAsTheyWere) {
   EXPECT_EQ(decode_call(encode(call)), call);
   Change change{.what = Change::What::kSecret, .text = "KEY", .lasts = Millis(10)};
   EXPECT_EQ(decode_change(encode(change)), change);
+  const Confined confined{.authority = "-----BEGIN", .limits = sample().limits};
+  EXPECT_EQ(decode_confined(encode(confined)), confined);
+  EXPECT_FALSE(decode_confined(encode(confined) + "x"));
+  EXPECT_FALSE(decode_confined("-----BEGIN CERTIFICATE-----")) << "another build's";
+  EXPECT_FALSE(decode_confined(encode(Confined{.authority = std::string(kMaxAuthority + 1, 'x'), .limits = {}})));
   const Tally tally{.lost = 7, .rate_waited = std::chrono::microseconds(5)};
   EXPECT_EQ(decode_tally(encode(tally)), tally);
   EXPECT_FALSE(decode_tally(encode(tally) + "x"));

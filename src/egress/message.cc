@@ -49,6 +49,21 @@ std::string_view to_string(Change::What what) {
   return "host";
 }
 
+std::string encode(const Confined& confined) {
+  std::string bytes;
+  put_text(bytes, confined.authority);
+  put_limits(bytes, confined.limits);
+  return bytes;
+}
+
+std::optional<Confined> decode_confined(std::string_view bytes) {
+  PackedReader in(bytes);
+  Confined confined;
+  confined.authority = in.text_up_to(kMaxAuthority);
+  confined.limits = take_limits(in);
+  return whole(in, std::move(confined));
+}
+
 std::string encode(const Connection& connection) {
   std::string bytes;
   put_micros(bytes, connection.at);

@@ -1,7 +1,7 @@
 // What an engine and its gateway say to each other on a SOCK_SEQPACKET socket: a fixed head, then a packed payload.
 //
 //   engine → gateway   kSettings (memfd: Settings)        the gateway confines itself, makes its certificate authority
-//   gateway → engine   kConfined (payload: PEM or nothing) the engine reads the process back, then builds the cell
+//   gateway → engine   kConfined (payload: Confined)   the engine reads the process back, then builds the cell
 //   engine → gateway   kListener (fd) …, kServe            the guest starts after this
 //   gateway → engine   kConnection, kCall, kDial, kLimit, kChanged, kEnded, kProblem
 //   engine → gateway   kDialed (fd or errno), kGrant, kRevoke, kFinish
@@ -25,7 +25,7 @@ inline constexpr int kControlFd = 3;  // of the gateway
 
 enum class Kind : std::uint32_t {
   kSettings = 1,
-  kConfined,
+  kConfined,  // payload: Confined
   kListener,  // what: ListenerKind, number: port, or index of the socket
   kServe,
   kConnection,  // payload: Connection; what: 1 when it was opened, 0 when it is over
@@ -55,6 +55,15 @@ struct Head {
   std::uint32_t reserved = 0;
 };
 
+inline constexpr std::size_t kMaxAuthority = std::size_t{8} * 1024;
+
+// The gateway's first word, when nobody but the engine has spoken to it yet.
+struct Confined {
+  std::string authority;  // PEM of the certificate authority of this run, or nothing
+  Limits limits;          // as its meter has them: the receipt says what is kept to, not what was asked for
+  bool operator==(const Confined&) const = default;
+};
+
 // A grant that comes or goes while the run lives.
 struct Change {
   enum class What : std::uint8_t { kHost, kSocket, kSecret };
@@ -74,11 +83,13 @@ struct Tally {
 std::string_view to_string(Change::What);            // "host", "socket", "secret"
 inline constexpr std::size_t kMaxChangeText = 1024;  // what is longer would arrive cut: not to be sent
 
+std::string encode(const Confined& confined);
 std::string encode(const Connection& connection);
 std::string encode(const Call& call);
 std::string encode(const Change& change);
 std::string encode(const Tally& tally);
 // A gateway parses what a guest says, so the engine does not believe it: lengths are bounded, texts made printable.
+std::optional<Confined> decode_confined(std::string_view bytes);
 std::optional<Connection> decode_connection(std::string_view bytes);
 std::optional<Call> decode_call(std::string_view bytes);
 std::optional<Change> decode_change(std::string_view bytes);

@@ -99,6 +99,18 @@ Lasts take_lasts(PackedReader& in) {
   return Millis(static_cast<std::int64_t>(number <= kMaxMillis ? number : kMaxMillis));
 }
 
+void put_limits(std::string& bytes, const Limits& limits) {
+  for (const auto& limit : {limits.bytes_in, limits.bytes_out, limits.connections, limits.rate}) put(bytes, limit);
+}
+
+Limits take_limits(PackedReader& in) {
+  Limits limits;
+  for (auto* limit : {&limits.bytes_in, &limits.bytes_out, &limits.connections, &limits.rate}) {
+    *limit = take_optional(in);
+  }
+  return limits;
+}
+
 std::string encode(const Settings& settings) {
   std::string bytes;
   bytes.reserve(room_for(settings));
@@ -109,10 +121,7 @@ std::string encode(const Settings& settings) {
     put(bytes, rule.lasts);
   }
   put(bytes, settings.deny);
-  put(bytes, settings.limits.bytes_in);
-  put(bytes, settings.limits.bytes_out);
-  put(bytes, settings.limits.connections);
-  put(bytes, settings.limits.rate);
+  put_limits(bytes, settings.limits);
   put_number(bytes, settings.secrets.size());
   for (const Secret& secret : settings.secrets) {
     put_text(bytes, secret.name);
@@ -155,10 +164,7 @@ Result<Settings> decode_settings(std::string_view bytes) {
     settings.allow.push_back({std::move(text), take_lasts(in)});
   }
   settings.deny = take_texts(in);
-  settings.limits.bytes_in = take_optional(in);
-  settings.limits.bytes_out = take_optional(in);
-  settings.limits.connections = take_optional(in);
-  settings.limits.rate = take_optional(in);
+  settings.limits = take_limits(in);
   count = in.number_up_to(kMaxItems);
   for (std::uint64_t i = 0; i < count && in.good(); ++i) settings.secrets.push_back(take_secret(in));
   count = in.number_up_to(kMaxItems);

@@ -80,5 +80,7 @@ Result<Settings> decode_settings(std::string_view bytes);
 
 void put_lasts(std::string& bytes, const Lasts& lasts);
 Lasts take_lasts(PackedReader& in);
+void put_limits(std::string& bytes, const Limits& limits);
+Limits take_limits(PackedReader& in);
 
 }  // namespace cloche::egress

@@ -138,6 +138,26 @@ time.sleep(1000)
   EXPECT_NE(report.outcome.message.find("net.limits.bytes_in"), std::string::npos) << report.outcome.message;
 }
 
+TEST_F(WayOutGateway, N8_TheReceiptHasTheLimitsThatTheGatewayKeeps) {
+  Plan plan = plan_for("pass");
+  plan.gateway->allow = {{"127.0.0.1:443", {}}};
+  plan.gateway->limits = {.bytes_in = {}, .bytes_out = Bytes{100}, .connections = 7, .rate = {}};
+  plan.guarantees.push_back({Guarantee::kTraffic, Standing::kHeld, "a meter", {}});
+  const Report report = run(plan);
+  EXPECT_EQ(report.outcome.kind, OutcomeKind::kExited) << report.outcome.message << report.err.tail;
+  const auto line = std::ranges::find(report.receipt, Guarantee::kTraffic, &ReceiptLine::guarantee);
+  ASSERT_NE(line, report.receipt.end());
+  EXPECT_EQ(line->evidence, "the gateway's meter has bytes_out 100, connections 7");
+  // One that keeps another limit than the plan's: its own word is what counts.
+  auto parts = start_way_out(plan, host_, env_);
+  ASSERT_TRUE(parts) << parts.error().text();
+  plan.gateway->limits.connections = 6;
+  const Report refused = supervise(std::move(plan), std::move(*parts));
+  EXPECT_EQ(refused.outcome.kind, OutcomeKind::kFailed);
+  EXPECT_EQ(refused.outcome.step, "traffic") << refused.outcome.message;
+  EXPECT_NE(refused.outcome.message.find("connections 7"), std::string::npos) << refused.outcome.message;
+}
+
 TEST_F(WayOutGateway, LeadsToAGrantedSocket) {
   char folder[] = "/tmp/cloche-way-XXXXXX";
   ASSERT_NE(::mkdtemp(folder), nullptr);

@@ -16,6 +16,7 @@ class Meter {
  public:
   explicit Meter(const egress::Limits& limits) : limits_(limits) {}
 
+  const egress::Limits& limits() const { return limits_; }
   // The name of the limit that this was too much for, or nothing.
   std::string_view add_connection();
   std::string_view add(Way way, std::uint64_t bytes);

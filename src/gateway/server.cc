@@ -56,7 +56,8 @@ Result<std::unique_ptr<Server>> Server::make(Loop& loop, int control, egress::Se
 }
 
 Status Server::serve() {
-  shared_.link->send({.kind = egress::Kind::kConfined}, shared_.vault.authority_pem());
+  shared_.link->send({.kind = egress::Kind::kConfined},
+                     egress::encode(egress::Confined{shared_.vault.authority_pem(), shared_.meter.limits()}));
   schedule_ends();
   return shared_.loop.run();
 }
@@ -254,8 +255,9 @@ Task<void> Server::finish() {
   while (!shared_.flows.empty() && Clock::now() < deadline) co_await shared_.loop.until(Clock::now() + Millis(1));
   // Who waits for a nameserver is not woken; the engine hears of it all the same.
   for (Flow* flow : shared_.flows) flow->tell("the run ended");
-  shared_.link->send({.kind = egress::Kind::kTally}, egress::encode(egress::Tally{.lost = lost_attempts(shared_),
-                                                 .rate_waited = shared_.meter.waited(Clock::now())}));
+  shared_.link->send(
+      {.kind = egress::Kind::kTally},
+      egress::encode(egress::Tally{.lost = lost_attempts(shared_), .rate_waited = shared_.meter.waited(Clock::now())}));
   shared_.link->send({.kind = egress::Kind::kFinished});
   const Clock::time_point written_by = Clock::now() + kToFinish;
   while (!shared_.link->is_empty() && Clock::now() < written_by) co_await shared_.loop.until(Clock::now() + Millis(1));

@@ -114,7 +114,7 @@ Status send_settings(const Fd& control, egress::Settings& settings) {
 }
 
 // Its first word: that it is confined, or why not.
-Result<std::string> await_confined(Spawned& process) {
+Result<egress::Confined> await_confined(Spawned& process) {
   const auto deadline = Clock::now() + kPatience;
   std::string bytes(sizeof(egress::Head) + egress::kMaxPayload + 1, '\0');
   for (;;) {
@@ -141,11 +141,12 @@ Result<std::string> await_confined(Spawned& process) {
     if (framed && framed->head.kind == egress::Kind::kProblem) {
       return fail(ErrorCode::kSystem, kStep, std::string(framed->payload));
     }
-    if (!framed || framed->head.kind != egress::Kind::kConfined || received->sender != process.pid) {
+    auto confined = framed ? egress::decode_confined(framed->payload) : std::nullopt;
+    if (!confined || framed->head.kind != egress::Kind::kConfined || received->sender != process.pid) {
       return fail(ErrorCode::kSystem, kStep, "the gateway says what was not asked for",
                   "reinstall Cloche: cloche-gateway must be of the same version");
     }
-    return std::string(framed->payload);
+    return std::move(*confined);
   }
 }
 
@@ -184,7 +185,9 @@ Result<Gateway> start(const std::string& program, const GatewayIdentity& identit
   if (!ready && ready.error().errno_value != EPIPE && !has_ended(out.process)) {
     return std::unexpected(ready.error());
   }
-  CLOCHE_TRY_ASSIGN(out.authority, await_confined(out.process));
+  CLOCHE_TRY_ASSIGN(egress::Confined said, await_confined(out.process));
+  out.authority = std::move(said.authority);
+  out.limits = said.limits;
   return out;
 }
 

@@ -18,6 +18,7 @@ struct Gateway {
   Spawned process;        // `control` carries egress/message.h
   std::uint32_t uid = 0;  // on the host
   std::string authority;  // PEM of the certificate authority of this run, if it ends TLS
+  egress::Limits limits;  // what its meter has, by its own word
   std::string evidence;   // what was read back of it; empty: nobody has looked yet
 };
 

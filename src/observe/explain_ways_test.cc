@@ -1,5 +1,5 @@
-// From one mount to another, through directories that the cell does not have, to sockets, to interpreters of scripts, and of what is
-// granted already.
+// From one mount to another, through directories that the cell does not have, to sockets, to interpreters of scripts,
+// and of what is granted already.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

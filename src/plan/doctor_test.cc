@@ -45,7 +45,7 @@ TEST(Doctor, NoLineIsWiderThanAHundredColumns) {
 TEST(Doctor, ListsEveryTierAndSaysWhichAreNotInThisVersion) {
   const std::string text = render(examine(samples::root_v1()), Colour::kNever);
   EXPECT_THAT(text, HasSubstr("tier 0 process, backend native: "));
-  EXPECT_THAT(text, HasSubstr("tier 1 namespace, backend native: 29 of 29 guarantees held"));
+  EXPECT_THAT(text, HasSubstr("tier 1 namespace, backend native: 30 of 30 guarantees held"));
   EXPECT_THAT(text, HasSubstr("tier 1 namespace, backend bwrap: "));
   EXPECT_THAT(text, HasSubstr("tier 2 container: not in this version"));
   EXPECT_THAT(text, HasSubstr("tier 3 microvm: not in this version"));

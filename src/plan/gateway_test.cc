@@ -178,6 +178,20 @@ TEST(PlanGateway, TheReceiptNamesIt) {
   ASSERT_NE(line(plan, Guarantee::kGateway), nullptr);
 }
 
+TEST(PlanGateway, N8_LimitsOnTrafficAreAGuaranteeOfTheirOwn) {
+  for (auto set : {+[](NetLimits& l) { l.bytes_in = Bytes{1}; }, +[](NetLimits& l) { l.bytes_out = Bytes{1}; },
+                   +[](NetLimits& l) { l.connections = 1; }, +[](NetLimits& l) { l.rate = Bytes{1}; }}) {
+    Policy policy = with_net();
+    policy.net_limits = {};
+    EXPECT_EQ(line(must_plan(policy), Guarantee::kTraffic), nullptr) << "nobody asked for it";
+    set(policy.net_limits);
+    const Plan plan = must_plan(policy);
+    ASSERT_NE(line(plan, Guarantee::kTraffic), nullptr);
+    EXPECT_EQ(line(plan, Guarantee::kTraffic)->standing, Standing::kHeld);
+    EXPECT_THAT(line(plan, Guarantee::kTraffic)->mechanism, HasSubstr("gateway"));
+  }
+}
+
 TEST(PlanFits, OnlyTheNativeNamespaceTierHasWorkspaces) {
   Policy bwrap;
   bwrap.workspace.path = {"/srv/project"};

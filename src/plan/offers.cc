@@ -164,6 +164,7 @@ std::vector<Offer> namespace_offers(const HostFacts& host) {
   table.held(G::kDisk, "tmpfs with size and inode cap");
   table.held(G::kWorkspace, "overlayfs, changes in the scratch");
   table.held(G::kGateway, "a process of its own: namespaces, no privilege, Landlock, filter");
+  table.held(G::kTraffic, "the gateway's meter, asked before anything is passed on");
   return table.take();
 }
 
@@ -181,6 +182,7 @@ std::vector<Offer> bwrap_offers(const HostFacts& host) {
   table.weak(G::kDisk, "tmpfs with size cap, no inode cap", hints::native());
   table.absent(G::kWorkspace, "not with bwrap", hints::native());
   table.absent(G::kGateway, "not with bwrap", hints::native());
+  table.absent(G::kTraffic, "not with bwrap", hints::native());
   return table.take();
 }
 
@@ -218,6 +220,7 @@ void process_files(Table& table, const HostFacts& host) {
   table.weak(G::kDisk, "watched, RLIMIT_FSIZE per file", hints::namespaces());
   table.absent(G::kWorkspace, "no view of its own", hints::namespaces());
   table.absent(G::kGateway, "no network of its own", hints::namespaces());
+  table.absent(G::kTraffic, "no network of its own", hints::namespaces());
 }
 
 void process_network(Table& table, const HostFacts& host) {

@@ -65,6 +65,7 @@ bool asked_for(Guarantee g, const Plan& plan) {
   if (g == Guarantee::kWall) return plan.wall.has_value();
   if (g == Guarantee::kWorkspace) return !plan.workspaces.empty();
   if (g == Guarantee::kGateway) return plan.gateway.has_value();
+  if (g == Guarantee::kTraffic) return plan.gateway && plan.gateway->limits != NetLimits{};
   return true;
 }
 

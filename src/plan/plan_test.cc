@@ -229,7 +229,7 @@ TEST(Plan, X1_EveryHeldGuaranteeIsServedByAStepACgroupOrTheSupervisor) {
     for (Policy policy : {Policy{}, with_workspace, process_policy(), bwrap_policy()}) {
       policy.limits.cpu_time = Millis(10'000);
       const Plan plan = must_plan(policy, program(), host);
-      EXPECT_EQ(plan.guarantees.size(), kGuaranteeCount - (policy.workspace.path.empty() ? 2 : 1));
+      EXPECT_EQ(plan.guarantees.size(), kGuaranteeCount - (policy.workspace.path.empty() ? 3 : 2));
       for (const ReceiptLine& line : plan.guarantees) {
         if (line.standing != Standing::kHeld) continue;
         const bool by_step = std::ranges::any_of(plan.steps, [&](const Step& s) { return s.serves == line.guarantee; });

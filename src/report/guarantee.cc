@@ -40,6 +40,7 @@ constexpr std::array<Row, kGuaranteeCount> kRows = {{
     {Guarantee::kDisk, "disk", "a limit on bytes and files written to disk"},
     {Guarantee::kWorkspace, "workspace", "changes to a workspace are a proposal, the host's tree stays as it is"},
     {Guarantee::kGateway, "gateway", "what parses the guest's traffic is confined itself"},
+    {Guarantee::kTraffic, "traffic", "limits on bytes, connections and rate through the gateway"},
 }};
 
 constexpr bool rows_follow_the_enum() {
@@ -49,7 +50,7 @@ constexpr bool rows_follow_the_enum() {
   return true;
 }
 static_assert(rows_follow_the_enum());
-static_assert(static_cast<std::size_t>(Guarantee::kGateway) + 1 == kGuaranteeCount);
+static_assert(static_cast<std::size_t>(Guarantee::kTraffic) + 1 == kGuaranteeCount);
 
 constexpr std::array<Guarantee, kGuaranteeCount> kAll = [] {
   std::array<Guarantee, kGuaranteeCount> all{};

@@ -38,8 +38,9 @@ enum class Guarantee : std::uint8_t {
   kDisk,
   kWorkspace,  // the host's tree stays as it is
   kGateway,    // what parses the guest's traffic is confined itself
+  kTraffic,    // limits on what goes through it
 };
-inline constexpr std::size_t kGuaranteeCount = 29;
+inline constexpr std::size_t kGuaranteeCount = 30;
 
 std::string_view to_string(Guarantee);  // "environment", "no-new-privs", "cpu-time", ...
 std::string_view describe(Guarantee);   // one line for people

@@ -81,8 +81,8 @@ struct NetworkUse {
   std::uint64_t calls_denied_total = 0;
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
-  std::vector<GrantChange> changes = {};  // the first of them
-  std::uint64_t connections_lost = 0;     // attempts that are in none of these, nor was an event told
+  std::vector<GrantChange> changes = {};     // the first of them
+  std::uint64_t connections_lost = 0;        // attempts that are in none of these, nor was an event told
   std::chrono::microseconds rate_waited{0};  // that net.limits.rate held something up
   bool operator==(const NetworkUse&) const = default;
 };

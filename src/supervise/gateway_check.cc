@@ -84,6 +84,28 @@ Result<std::string> judge_gateway(const GatewayReading& seen, std::uint32_t uid)
       uid);
 }
 
+bool has_limits(const NetLimits& planned, const egress::Limits& held) {
+  const auto count = [](const std::optional<Bytes>& bytes) {
+    return bytes ? std::optional(bytes->count) : std::nullopt;
+  };
+  return held == egress::Limits{.bytes_in = count(planned.bytes_in),
+                                .bytes_out = count(planned.bytes_out),
+                                .connections = planned.connections,
+                                .rate = count(planned.rate)};
+}
+
+std::string limits_text(const egress::Limits& held) {
+  std::string out;
+  const auto add = [&](const char* name, const std::string& value) {
+    out += fmt::format("{}{} {}", out.empty() ? "the gateway's meter has " : ", ", name, value);
+  };
+  if (held.bytes_in) add("bytes_in", to_text(Bytes{*held.bytes_in}));
+  if (held.bytes_out) add("bytes_out", to_text(Bytes{*held.bytes_out}));
+  if (held.connections) add("connections", std::to_string(*held.connections));
+  if (held.rate) add("rate", to_text(Bytes{*held.rate}) + " a second");
+  return out.empty() ? "the gateway's meter has no limit" : out;
+}
+
 Status check_gateway(Gateway& gateway) {
   CLOCHE_TRY_ASSIGN(const GatewayReading seen, read_gateway(gateway.process.pid));
   CLOCHE_TRY_ASSIGN(gateway.evidence, judge_gateway(seen, gateway.uid));

@@ -64,6 +64,23 @@ TEST(GatewayCheck, RootIsNeverOne) {
   EXPECT_FALSE(judge_gateway(seen, 0));
 }
 
+TEST(GatewayCheck, N8_ALimitHoldsIfTheMeterHasIt) {
+  const NetLimits planned{mebibytes(1), Bytes{1025}, 7, kibibytes(4)};
+  const egress::Limits held{.bytes_in = 1 << 20, .bytes_out = 1025, .connections = 7, .rate = 4096};
+  EXPECT_TRUE(has_limits(planned, held));
+  EXPECT_EQ(limits_text(held), "the gateway's meter has bytes_in 1M, bytes_out 1025, connections 7, rate 4K a second");
+  EXPECT_TRUE(has_limits({}, {}));
+  EXPECT_EQ(limits_text({}), "the gateway's meter has no limit");
+  for (const auto limit :
+       {&egress::Limits::bytes_in, &egress::Limits::bytes_out, &egress::Limits::connections, &egress::Limits::rate}) {
+    egress::Limits other = held;
+    other.*limit = *(held.*limit) + 1;
+    EXPECT_FALSE(has_limits(planned, other));
+    (other.*limit).reset();
+    EXPECT_FALSE(has_limits(planned, other));
+  }
+}
+
 TEST(GatewayCheck, AnOrdinaryProcessIsNotConfined) {
   const auto seen = read_gateway(::getpid());
   ASSERT_TRUE(seen);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "supervise/gateway_check.h"
 #include "wire/wire.h"
 
 namespace cloche {
@@ -114,6 +115,8 @@ class Judge {
         return workspaces();
       case Guarantee::kGateway:
         return {!seen_.gateway.empty(), seen_.gateway.empty() ? "no gateway was read back" : seen_.gateway};
+      case Guarantee::kTraffic:
+        return traffic();
     }
     return {};
   }
@@ -396,6 +399,11 @@ class Judge {
             fmt::format("scratch {} at {}, {} bytes and {} files free", work->type, device, bytes, files)};
   }
 
+  Answer traffic() const {
+    if (!plan_.gateway || !seen_.gateway_limits) return {false, "no gateway was asked"};
+    return {has_limits(plan_.gateway->limits, *seen_.gateway_limits), limits_text(*seen_.gateway_limits)};
+  }
+
   // What is copied in needs room beside what the guest may write.
   std::uint64_t scratch_bytes() const { return std::max(plan_.scratch_bytes.count, plan_.limits.disk.count); }
   std::uint64_t scratch_inodes() const { return std::max(plan_.scratch_inodes, plan_.limits.inodes); }
@@ -479,7 +487,8 @@ Result<std::vector<ReceiptLine>> judge(const Plan& plan, const Inspection& seen)
     if (line.guarantee == Guarantee::kEngineDeath && seen.leased) line.mechanism = "control socket, watched by init";
     if (judge.lacks_its_core(line.guarantee) || (line.standing == Standing::kHeld && !answer.holds)) {
       return fail(ErrorCode::kSystem, std::string(to_string(line.guarantee)),
-                  fmt::format("the guarantee was set up, but the kernel says otherwise: {}", line.evidence),
+                  fmt::format("the guarantee was set up, but {} says otherwise: {}",
+                              line.guarantee == Guarantee::kTraffic ? "the gateway" : "the kernel", line.evidence),
                   "the run was not started; 'cloche doctor' shows what this host gives");
     }
   }

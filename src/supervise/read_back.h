@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "egress/settings.h"
 #include "plan/plan.h"
 #include "report/report.h"
 #include "supervise/readings.h"
@@ -36,6 +37,7 @@ struct Inspection {
     std::uint64_t files = 0;
   };
   std::optional<OwnDisk> own_disk = {};
+  std::optional<egress::Limits> gateway_limits = {};
   std::string gateway;  // what was read of it, if it is as it must be
   bool leased = false;  // a keeper's cell: init's parent is not the engine
 };

@@ -200,6 +200,17 @@ std::vector<Break> breaks() {
          p.guarantees.push_back({G::kGateway, Standing::kHeld, "a process of its own", {}});
          s.gateway.clear();
        }},
+      {G::kTraffic, "not asked",
+       [](Plan& p, Inspection&) {
+         p.gateway.emplace().limits.rate = Bytes{1};
+         p.guarantees.push_back({G::kTraffic, Standing::kHeld, "a meter", {}});
+       }},
+      {G::kTraffic, "another limit",
+       [](Plan& p, Inspection& s) {
+         p.gateway.emplace().limits.connections = 5;
+         p.guarantees.push_back({G::kTraffic, Standing::kHeld, "a meter", {}});
+         s.gateway_limits = {.bytes_in = {}, .bytes_out = {}, .connections = 6, .rate = {}};
+       }},
       {G::kDisk, "unbounded", [](Plan&, Inspection& s) { mount(s, "/work").super_options = "rw"; }},
   };
   for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {

@@ -290,7 +290,7 @@ Result<std::vector<ReceiptLine>> Run::read_receipt(int guest, std::uint32_t prob
   }
   CLOCHE_TRY_ASSIGN(const Transcript text, look(guest, ahead_));
   CLOCHE_TRY_ASSIGN(Inspection seen, inspect(cell_, probe, text));
-  if (way_out_) seen.gateway = way_out_->evidence();
+  if (way_out_) add_gateway(seen);
   CLOCHE_TRY(compare_grants(guest, plan_.grants, cell_.grants));
   return judge(plan_, seen);
 }

@@ -100,6 +100,7 @@ class Run {
   bool looked_at() const { return cell_.parked && cell_.parked->seen; }
   Status watch_everything();
   Status open_way_out();
+  void add_gateway(Inspection& seen) const;
   void open_control();  // once the guest runs
   void close_control();
   void on_listener(const wire::Message& message, Fd socket);

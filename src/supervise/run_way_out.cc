@@ -25,6 +25,11 @@ Status Run::open_way_out() {
   return way_out_->start();
 }
 
+void Run::add_gateway(Inspection& seen) const {
+  seen.gateway = way_out_->evidence();
+  seen.gateway_limits = way_out_->limits();
+}
+
 void Run::on_listener(const wire::Message& message, Fd socket) {
   // Before there is a guest: what comes later is not init's word alone.
   if (state_ != State::kPreparing || !way_out_) return;

@@ -66,6 +66,7 @@ class WayOut {
   void on_time(Clock::time_point now);
 
   const std::string& evidence() const { return parts_.gateway.evidence; }
+  const egress::Limits& limits() const { return parts_.gateway.limits; }
   const NetworkUse& record() const { return record_; }
   bool complete() const { return complete_; }  // the gateway lived to tell everything
 
@@ -110,7 +111,7 @@ class WayOut {
   std::uint64_t serial_ = 0;
   NetworkUse record_;
   using Refusal = std::tuple<Via, std::uint16_t, std::string, std::string, std::string>;  // port, name, address, reason
-  std::map<Refusal, std::size_t, std::less<>> refused_;  // where they are in the record
+  std::map<Refusal, std::size_t, std::less<>> refused_;           // where they are in the record
   using Place = std::tuple<Verdict, std::uint16_t, std::string>;  // port, name or else address
   std::map<Place, std::size_t, std::less<>> places_;              // where the last of each is in the record
   std::array<std::size_t, kVerdictCount> further_{};              // places behind the first connections

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -108,6 +109,16 @@ class CellCase(unittest.TestCase):
     def finish(self, process):
         """Waits with a time-out; returns stdout and stderr."""
         return process.communicate(timeout=TIMEOUT)
+
+
+def end_accepting(listener, thread):
+    """Closes a listener that a thread takes callers from. Closed alone, it goes on to wait in the kernel, which begins a call
+    anew after a signal that nobody handles, as when a child ends. The call then waits at whatever has the descriptor's
+    number by now: the next case's listener, whose caller is served by the former case's server."""
+    with contextlib.suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(TIMEOUT)
+    listener.close()
 
 
 def processes_with(word):

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 
+from cell import end_accepting
 from network_case import QUESTIONS, TLS_CLIENT, WAYS_TO, NetworkCase, gateways_of
 from network_world import ECHO, RAW, RETRY
 
@@ -30,7 +31,11 @@ class Answers:
         self.sent = 0
         self.over = threading.Event()
         self.listener = socket.create_server(("93.184.216.10", port))
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        end_accepting(self.listener, self.thread)
 
     def serve(self):
         try:
@@ -112,7 +117,7 @@ for how in ("whole", "pieces", "early"):
             with self.subTest(answer=key):
                 port = ENDLESS + number
                 server = Answers(port, pause)
-                self.addCleanup(server.listener.close)
+                self.addCleanup(server.close)
                 process, _ = self.begin(f"""
 s = socket.create_connection(("allowed.test", {port}))
 s.sendall(get("allowed.test:{port}"))

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-from cell import CLOCHE, TIMEOUT, mark, processes_with
+from cell import CLOCHE, TIMEOUT, end_accepting, mark, processes_with
 from learn_case import LIMITS, WHOLE, LearnCase, without_each_grant
 
 
@@ -339,8 +339,9 @@ class Sockets(LearnCase):
         self.service = socket.socket(socket.AF_UNIX)
         self.service.bind(self.path("s.sock"))
         self.service.listen(64)
-        self.addCleanup(self.service.close)
-        threading.Thread(target=self.serve, daemon=True).start()
+        thread = threading.Thread(target=self.serve, daemon=True)
+        thread.start()
+        self.addCleanup(end_accepting, self.service, thread)
 
     def serve(self):
         while True:

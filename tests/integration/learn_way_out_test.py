@@ -4,6 +4,7 @@ import re
 import socket
 import threading
 
+from cell import end_accepting
 from learn_case import LearnCase
 
 TALK = """
@@ -38,7 +39,6 @@ class LearnWayOut(LearnCase):
 
     def listen(self, family, address):
         service = socket.socket(family)
-        self.addCleanup(service.close)
         service.bind(address)
         service.listen(64)
 
@@ -51,7 +51,9 @@ class LearnWayOut(LearnCase):
                         one.sendall(b"hi" if family == socket.AF_UNIX else b"HTTP/1.0 200 OK\r\n\r\n")
                 except OSError:
                     return
-        threading.Thread(target=serve, daemon=True).start()
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        self.addCleanup(end_accepting, service, thread)
         return service.getsockname()
 
     def wanted(self, *words):

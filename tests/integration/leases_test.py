@@ -6,8 +6,10 @@ import socket
 import struct
 import subprocess
 import threading
+import time
+import unittest
 
-from cell import CLOCHE, TIMEOUT, CellCase
+from cell import CLOCHE, TIMEOUT, CellCase, end_accepting
 
 # Does what each line of its stdin says, and answers with one line of JSON: the cases need no clock. What it sends
 # begins like no HTTP, so that it passes as it is.
@@ -22,6 +24,21 @@ def tunnel(name, host, port):
     held[name] = socket.create_connection((place[0], int(place[1])), timeout=30)
     answer = say(name, f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n")
     return say(name, "\x01hello\n") if " 200 " in answer else answer
+def by_proxy(name):
+    place = os.environ["HTTP_PROXY"].split("//")[1].rstrip("/").split(":")
+    held[name] = socket.create_connection((place[0], int(place[1])), timeout=30)
+    return held[name]
+def proxied(name, host, port):
+    by_proxy(name)
+    return say(name, f"GET http://{host}:{port}/ HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n")
+def socks(name, host, port):
+    link = by_proxy(name)
+    link.sendall(b"\5\1\0")
+    link.recv(2)
+    link.sendall(b"\5\1\0\3" + bytes([len(host)]) + host.encode() + port.to_bytes(2, "big"))
+    if link.recv(100)[1:2] != b"\0":
+        return "SOCKS REFUSED"
+    return say(name, f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n")
 def unix(name, path):
     held[name] = socket.socket(socket.AF_UNIX)
     held[name].settimeout(30)
@@ -88,7 +105,11 @@ class Server:
 
     def __init__(self, listener, http=False):
         self.listener, self.http, self.seen, self.callers = listener, http, [], 0
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        end_accepting(self.listener, self.thread)
 
     def accept(self):
         while True:
@@ -114,6 +135,36 @@ class Server:
                     return
 
 
+class Servers(unittest.TestCase):
+    """What the cases below rest on."""
+
+    def test_the_server_of_a_former_case_takes_no_callers_of_the_next(self):
+        former = Server(socket.create_server(("127.0.0.1", 0)))
+        address, number = former.listener.getsockname(), former.listener.fileno()
+        # It waits in the kernel again once it has served somebody.
+        with socket.create_connection(address, TIMEOUT) as caller:
+            caller.sendall(b"x")
+            self.assertEqual(caller.recv(9), b"x")
+        time.sleep(0.2)
+        former.close()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        if listener.fileno() != number:
+            os.dup2(listener.fileno(), number)
+            self.addCleanup(os.close, number)
+        # As what a child's end does to a thread, when its process starts another child at that moment: the call is begun anew.
+        self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, lambda *_: None))
+        signal.siginterrupt(signal.SIGUSR1, False)
+        if former.thread.is_alive():
+            signal.pthread_kill(former.thread.ident, signal.SIGUSR1)
+            time.sleep(0.2)
+        with socket.create_connection(listener.getsockname(), 0.5) as caller:
+            caller.sendall(b"x")
+            with self.assertRaises(TimeoutError):  # nobody takes it
+                caller.recv(9)
+        self.assertEqual(former.callers, 1)
+
+
 class LeaseCase(CellCase):
     def setUp(self):
         super().setUp()
@@ -122,9 +173,9 @@ class LeaseCase(CellCase):
         self.env = dict(os.environ, CLOCHE_STATE_DIR=self.state, REAL_TOKEN="real-token-0123456789abcdef")
 
     def serve(self, http=False):
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(listener.close)
-        return Server(listener, http), listener.getsockname()[1]
+        server = Server(socket.create_server(("127.0.0.1", 0)), http)
+        self.addCleanup(server.close)
+        return server, server.listener.getsockname()[1]
 
     def guest(self, *words):
         process = self.start("--stdin", "--report", self.path("report.json"), "--events", self.path("events.jsonl"), *words,
@@ -232,14 +283,33 @@ allow = [{{ host = "localhost:{port}", for = "6s" }}, {{ host = "localhost:{othe
         self.assertTrue(any("taken back" in one["reason"] for one in network["connections"]), network)
 
 
+    def test_X10_revoking_closes_what_the_proxy_keeps_open(self):
+        server, port = self.serve(http=True)
+        _, other_port = self.serve(http=True)
+        self.guest("--allow-net", f"localhost:{port}", "--allow-net", f"localhost:{other_port}")
+        self.assertIn(" 200 ", self.tell("proxied", "proxied", "localhost", port))
+        self.assertIn(" 200 ", self.tell("socks", "socks", "localhost", port))
+        self.assertIn(" 200 ", self.tell("proxied", "other", "localhost", other_port))
+        self.ask("revoke", "last", "host", f"localhost:{port}")
+        self.assert_ended("proxied")
+        self.assert_ended("socks")
+        self.assertIn(" 403 ", self.tell("proxied", "again", "localhost", port))
+        self.assertEqual(self.tell("socks", "again", "localhost", port), "SOCKS REFUSED")
+        self.assertEqual(server.callers, 2)
+        again = f"GET http://localhost:{other_port}/ HTTP/1.1\r\nHost: localhost:{other_port}\r\n\r\n"
+        self.assertIn(" 200 ", self.tell("say", "other", again))
+        self.assertEqual(sum("taken back" in one["reason"] for one in self.report()["connections"]), 2)
+
+
 class SocketsAndSecrets(LeaseCase):
     def serve_unix(self, name="service.sock"):
         path = self.path(name)
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(path)
         listener.listen()
-        self.addCleanup(listener.close)
-        return Server(listener), path
+        server = Server(listener)
+        self.addCleanup(server.close)
+        return server, path
 
     def lent(self, **times):
         """A policy that grants each of these sockets for a time."""

@@ -92,6 +92,20 @@ attempt("wrong byte by byte / direct", greet, hello("other.test"), "direct", 1)
         for part in ("the TLS greeting names no host", "a TLS greeting for other.test came", "is encrypted", "SSL 2"):
             self.assertIn(part, reasons)
 
+    def test_greetings_for_another_allowed_name(self):
+        """What counts is the name that the connection was opened for, not whether some rule allows the greeting's."""
+        code = TLS_CODE + r"""
+for by in ("direct", "proxy"):
+    for name in ("allowed.test", "second.test", "x.allowed.test"):
+        attempt(name + " / " + by, greet, hello(name), by)
+"""
+        results, report = self.guest(code, (f"*.test:{RAW}", f"allowed.test:{RAW}", f"second.test:{RAW}", f"*.allowed.test:{RAW}"))
+        for key, got in results.items():
+            self.assertEqual(got, "passed" if key.startswith("allowed.test") else ALERT, key)
+        self.assertEqual([bytes(a.data).count(b"allowed.test") for a in self.world.arrived if a.data], [1, 1])
+        self.assertNotIn(b"second.test", self.world.bytes_at())
+        self.assertIn(f"a TLS greeting for second.test came on a connection to allowed.test:{RAW}", self.reasons(report))
+
     def test_second_greeting(self):
         code = TLS_CODE + f"""
 def twice(new):

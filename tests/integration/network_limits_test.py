@@ -180,6 +180,21 @@ for number in range(20):
         done, report = self.limited(code.replace("range(20)", "range(5)"), "connections=5")
         self.assertEqual(report["outcome"]["kind"], "exited", report["outcome"])
 
+    def test_N8_the_receipt_has_what_the_gateway_keeps_to(self):
+        def row(*words):
+            done, report = self.run_report(*self.rules(("allowed.test:80",)), *words, "--", "/bin/true")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return [line for line in report["receipt"] if line["guarantee"] == "traffic"]
+
+        self.assertEqual(row(), [])
+        for key, value, told in (("bytes_in", "10M", "bytes_in 10M"), ("bytes_out", "2K", "bytes_out 2K"),
+                                 ("connections", "5", "connections 5"), ("rate", "300K", "rate 300K a second")):
+            line, = row("--set", f"net.limits.{key}={value}")
+            self.assertEqual((line["standing"], line["evidence"]), ("held", "the gateway's meter has " + told))
+            self.assertIn("gateway", line["mechanism"])
+        line, = row("--set", "net.limits.connections=5", "--set", "net.limits.bytes_in=1M")
+        self.assertEqual(line["evidence"], "the gateway's meter has bytes_in 1M, connections 5")
+
     def test_what_is_denied_is_no_connection(self):
         code = 'for number in range(9):\n    attempt("x", say, ("93.184.216.11", 80), get("x"))\nprint("through")\n'
         done, report = self.limited(code, "connections=1")

@@ -1,9 +1,11 @@
 """Placeholders by other ways than requests: in names, and to unix sockets. Each is stopped, and the report says so."""
 # needs: a network of its own
 import json
+import ssl
 
 from secrets_case import ALLOW, HOST, SECRET, SecretCase, python
 from sockets_case import TALK, Service
+from way_out_case import make_certificate
 
 
 class Elsewhere(SecretCase):
@@ -87,3 +89,41 @@ print(json.dumps([token, out]))
         for service in services:
             self.assertNotIn(token.encode(), b"".join(service.bytes))
         self.assert_all_stopped(report, "in what is sent", 7)
+
+    def test_X9_tls_behind_a_question_is_not_ended_and_gets_no_value(self):
+        """To a host without a secret it passes as it is, and what goes there is the placeholder; to the secret's own nothing does."""
+        key, pem = make_certificate(self.folder, "other.example.org")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pem, key)
+        heard = {"other": [], "own": []}
+
+        def answer(place):
+            def talk(link):
+                heard[place].append(link.recv(8))
+                link.sendall(b"S")
+                with context.wrap_socket(link, server_side=True) as inside:
+                    heard[place].append(inside.recv(4096))
+                    inside.sendall(b"taken")
+            return talk
+
+        self.listen("other.example.org", 5432, answer("other"))
+        self.listen(HOST, 443, answer("own"))
+        said, _ = self.guest("""
+def behind(name, port):
+    link = socket.create_connection((name, port), timeout=20)
+    link.sendall(bytes.fromhex("0000000804d2162f"))
+    first = link.recv(1)
+    if first != b"S":
+        return first.decode() + whole(link)
+    with ssl.create_default_context().wrap_socket(link, server_hostname=name) as inside:
+        inside.sendall(token.encode())
+        return [inside.recv(100).decode(), ssl.DER_cert_to_PEM_cert(inside.getpeercert(True))]
+print(json.dumps([token, behind("other.example.org", 5432), behind("api.example.org", 443)]))
+""", "--allow-net", "other.example.org:5432")
+        token, (answered, certificate), refused = said
+        self.assertEqual(answered, "taken")
+        with open(pem, encoding="ascii") as file:
+            self.assertIn(certificate.strip(), file.read())
+        self.assertEqual(heard["other"], [bytes.fromhex("0000000804d2162f"), token.encode()])
+        self.assertIn("HTTP/1.1 403 ", refused)
+        self.assertNotIn(b"\0\0\0\x08", b"".join(heard["own"]))

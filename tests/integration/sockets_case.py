@@ -5,7 +5,7 @@ import os
 import socket
 import threading
 
-from cell import CellCase
+from cell import CellCase, end_accepting
 
 TALK = """
 import array, errno, json, os, socket, sys, threading, time
@@ -59,7 +59,8 @@ class Service:
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(path)
         self.listener.listen(backlog)
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
 
     def accept(self):
         while True:
@@ -145,8 +146,7 @@ class Service:
             link.sendall(b"HTTP/1.1 %s\r\n%sContent-Type: application/json\r\n\r\n%s" % (status, length, answer))
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept
-        self.listener.close()
+        end_accepting(self.listener, self.thread)
 
 
 class SocketCase(CellCase):
@@ -156,7 +156,7 @@ class SocketCase(CellCase):
 
     def service(self, name="hero/a/rpc.sock", **more):
         made = Service(self.path(name), **more)
-        self.addCleanup(made.listener.close)
+        self.addCleanup(made.close)
         return made
 
     def policy(self, pattern, methods=None, context=None):
