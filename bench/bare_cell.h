@@ -1,4 +1,5 @@
-// What a cell asks of the kernel, as plainly as it can be asked: its root, its groups, its walls. As root, on cgroup v1.
+// What a cell asks of the kernel, as plainly as it can be asked: its root, its groups, its walls. As root, on cgroup
+// v1.
 #pragma once
 
 #define _GNU_SOURCE

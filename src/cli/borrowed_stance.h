@@ -1,5 +1,5 @@
-// What a process has of its caller, taken over from another process for a while: environment, working directory, mode of
-// new files, stdin, stdout and stderr. Afterwards nothing of it is left.
+// What a process has of its caller, taken over from another process for a while: environment, working directory, mode
+// of new files, stdin, stdout and stderr. Afterwards nothing of it is left.
 #pragma once
 
 #include <optional>

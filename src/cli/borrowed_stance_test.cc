@@ -43,12 +43,12 @@ mode_t mask() {
 }
 
 dev_t device_behind(int fd) {
-  struct stat st {};
+  struct stat st{};
   return ::fstat(fd, &st) == 0 ? st.st_rdev : 0;
 }
 
 dev_t device_of(const char* path) {
-  struct stat st {};
+  struct stat st{};
   return ::stat(path, &st) == 0 ? st.st_rdev : 0;
 }
 

@@ -60,7 +60,7 @@ Result<EventLog> EventLog::open(const std::string& target) {
   }
   // Not emptied before it is known to be a file.
   Fd out(::open(target.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600));
-  struct stat st {};
+  struct stat st{};
   if (!out.valid() || ::fstat(out.get(), &st) != 0) {
     return wrong(errno, shown_text(target) + " cannot be written", "name a file in a directory that you may write");
   }

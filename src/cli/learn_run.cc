@@ -13,7 +13,7 @@ namespace cloche::cli {
 namespace {
 
 void measure(int scratch, learn::Used& used) {
-  struct statvfs st {};
+  struct statvfs st{};
   if (::fstatvfs(scratch, &st) != 0) return;
   used.disk = {(st.f_blocks - st.f_bfree) * st.f_frsize};
   used.inodes = st.f_files - st.f_ffree;

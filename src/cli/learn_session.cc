@@ -301,9 +301,7 @@ void LearnSession::tighten() {
     const std::vector<Item> all = items_;
     const learn::Trials trials{[this](const std::vector<Item>& items) { return does_with(items); },
                                [this] { return may_try(); }};
-    untried_ = learn::minimise(
-                   all, [this](const Item& item) { return is_settled(item); }, trials)
-                   .untried;
+    untried_ = learn::minimise(all, [this](const Item& item) { return is_settled(item); }, trials).untried;
     // What was kept for the sake of words or names that nobody can rely on is tried again.
   } while (doubts != doubts_ && may_try());
   if (!untried_.empty()) {

@@ -66,8 +66,8 @@ bool LearnSession::tell_of_sockets(std::vector<Item> missed) {
   return false;
 }
 
-// The C library asks a daemon for addresses by a unix socket first. Who wants a host is told of the host; if a socket is
-// still missing then, the next try says so.
+// The C library asks a daemon for addresses by a unix socket first. Who wants a host is told of the host; if a socket
+// is still missing then, the next try says so.
 void LearnSession::drop_name_service() { std::erase_if(wanted_, is_about_unix); }
 
 // It may have been refused while more was in view than the policy grants in the end.

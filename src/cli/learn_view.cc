@@ -105,7 +105,7 @@ class View {
   explicit View(const Secrets& secrets) : secrets_(secrets), until_(Clock::now() + kLongestLook) {}
 
   void add(const std::string& path, Kind kind, int depth) {
-    struct stat st {};
+    struct stat st{};
     // Grants never go through links.
     if (::lstat(path.c_str(), &st) != 0 || !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) return;
     if (is_secret_place(path, secrets_) || ::access(path.c_str(), R_OK) != 0 || items_.size() >= kMostGrants) return;
@@ -140,12 +140,12 @@ class View {
 }  // namespace
 
 bool is_directory(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 std::string repository_above(const std::string& directory) {
-  struct stat st {};
+  struct stat st{};
   for (std::string place = directory; place != "/";) {
     if (::lstat((place + "/.git").c_str(), &st) == 0) return place == directory ? std::string() : place;
     place = learn::folder_of(place);

@@ -39,8 +39,7 @@ constexpr int kExitStopped = 130;
 constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--tier", 0, "TIER", "Only this tier: process or namespace"},
     {"--backend", 0, "NAME", "Only this backend: native or bwrap"},
-    {"--policy", 'P', "FILE",
-     "Proves this policy: the programs get leave to run, and nothing else"},
+    {"--policy", 'P', "FILE", "Proves this policy: the programs get leave to run, and nothing else"},
     {"--against", 0, "COMMAND",
      "Proves another sandbox: a command that is followed by the program to run; @PROGRAMS@ is the directory that holds "
      "the programs"},

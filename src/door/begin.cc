@@ -1,6 +1,6 @@
 // The C library's start, without its questions to the cpu: it asks some 70 times (which instructions, which caches) so
-// that memcpy and its kin can be the widest there are, and on a virtual machine each answer takes microseconds, which is
-// more than the rest of a start. Here they are the plain ones. What follows is what the library's own start does
+// that memcpy and its kin can be the widest there are, and on a virtual machine each answer takes microseconds, which
+// is more than the rest of a start. Here they are the plain ones. What follows is what the library's own start does
 // otherwise, in the same order. It is compiled for the release of the library that this is known of, once a trial of it
 // has run (room.cmake, tests/door/trial.cc); everywhere else the program begins as any other.
 #include "door/begin.h"

@@ -1,5 +1,5 @@
-// Whether the program begins without the C library's own start: asked for by the build (room.cmake), and only where that
-// start is known. Another release of the library, also one that came since the build was set up, has its own.
+// Whether the program begins without the C library's own start: asked for by the build (room.cmake), and only where
+// that start is known. Another release of the library, also one that came since the build was set up, has its own.
 #pragma once
 
 #include <features.h>

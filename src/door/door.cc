@@ -24,7 +24,7 @@ using wire::raw_call;
 
 constexpr int kFailed = 125;
 constexpr long kPatience = 100'000'000;  // nanoseconds
-constexpr int kEndAtOnce = 3;  // attempts to end a run, after which the front itself goes
+constexpr int kEndAtOnce = 3;            // attempts to end a run, after which the front itself goes
 
 long pointer(const void* to) { return reinterpret_cast<long>(to); }
 
@@ -114,14 +114,16 @@ bool may_be_trusted(long socket, const Start& start, Held& held) {
   if (peer.uid != start.uid) return false;
   int handle = -1;
   size = sizeof handle;
-  if (raw_call(SYS_getsockopt, socket, SOL_SOCKET, wire::walls::kPeerPidfd, pointer(&handle), pointer(&size)) != 0) return false;
+  if (raw_call(SYS_getsockopt, socket, SOL_SOCKET, wire::walls::kPeerPidfd, pointer(&handle), pointer(&size)) != 0)
+    return false;
   held.keep(handle);
   return wire::same_walls(static_cast<uint32_t>(peer.pid)) && wire::still_runs(handle);
 }
 
 // As the keeper's clients have it (keeper/place.cc): it must be this user's own, and closed to others. Else nothing.
 long open_own_directory(const char* path, const Start& start, Held& held) {
-  const long place = held.keep(raw_call(SYS_openat, AT_FDCWD, pointer(path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const long place =
+      held.keep(raw_call(SYS_openat, AT_FDCWD, pointer(path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat st;
   // One of the three that was closed: to hand them over would hand over this one in its place.
   if (place < 3 || raw_call(SYS_newfstatat, place, pointer(""), pointer(&st), AT_EMPTY_PATH) != 0) return -1;
@@ -253,8 +255,8 @@ void pass_on(int signals, int socket, Asked& asked) {
   if (++asked.times > kEndAtOnce) leave(128 + word.number);
 }
 
-// Until the run is over. Returns where the attendant will not have it, or is not to be waited for: one that is held up by
-// what its last command left must not hold up the next. A signal that came meanwhile is for whoever does the run.
+// Until the run is over. Returns where the attendant will not have it, or is not to be waited for: one that is held up
+// by what its last command left must not hold up the next. A signal that came meanwhile is for whoever does the run.
 void follow(int socket, int signals, int token, Asked& asked) {
   bool is_theirs = false;
   for (;;) {

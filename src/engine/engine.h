@@ -54,8 +54,8 @@ struct HeadStart {
   std::optional<Error> no_keeper;  // so this is the end of it
   Spawned first;
   std::unique_ptr<Janitor>* janitor = nullptr;  // where the run's goes, dismissed; null: its end is waited for at once
-  bool in_host_program = false;  // whose memory is not for a janitor to share
-  bool hands_out = false;        // files to places on the host, where a janitor may have to remove a tree
+  bool in_host_program = false;                 // whose memory is not for a janitor to share
+  bool hands_out = false;  // files to places on the host, where a janitor may have to remove a tree
 };
 HeadStart begin_early(const KeeperUse& keeper);
 

@@ -16,7 +16,7 @@ namespace {
 using Environment = std::map<std::string, std::string>;
 
 bool is_directory(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   return ::lstat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 

@@ -117,7 +117,7 @@ Result<std::vector<Fd>> open_sockets(const PlannedGateway& gateway) {
   std::vector<Fd> out;
   for (const PlannedSocket& socket : gateway.sockets) {
     auto place = sys::open_without_symlinks(socket.path);
-    struct stat st {};
+    struct stat st{};
     const bool there = place && ::fstat(place->get(), &st) == 0;
     if (!there || !S_ISSOCK(st.st_mode)) {
       return std::unexpected(Error{ErrorCode::kRefused, "socket " + socket.path, place ? 0 : place.error().errno_value,

@@ -147,8 +147,9 @@ TEST(SeenFolder, WhatRootsGuestCouldNotReadStaysBehind) {
 
 // By which user 4321 may read and enter, too.
 bool give_access_list(const std::string& path) {
-  const char list[] = "\2\0\0\0\1\0\7\0\xff\xff\xff\xff\2\0\5\0\xe1\x10\0\0\4\0\5\0\xff\xff\xff\xff"
-                      "\x10\0\5\0\xff\xff\xff\xff\x20\0\5\0\xff\xff\xff\xff";
+  const char list[] =
+      "\2\0\0\0\1\0\7\0\xff\xff\xff\xff\2\0\5\0\xe1\x10\0\0\4\0\5\0\xff\xff\xff\xff"
+      "\x10\0\5\0\xff\xff\xff\xff\x20\0\5\0\xff\xff\xff\xff";
   return ::setxattr(path.c_str(), "system.posix_acl_access", list, sizeof list - 1, 0) == 0;
 }
 

@@ -44,7 +44,7 @@ struct Shared {
   int packet_socket = -1;
   std::uint64_t packets_read = 0;
   std::uint64_t attempts_dropped = 0;  // read, and not told
-  bool over = false;        // a limit was hit, or the guest is gone
+  bool over = false;                   // a limit was hit, or the guest is gone
 
   // A limit of the run was hit: everything ends, and the engine ends the run.
   void hit(std::string_view limit);

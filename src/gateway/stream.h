@@ -52,11 +52,12 @@ class Stream {
   // Where the other end is: on another machine, on this one, or in the cell.
   enum class End : std::uint8_t { kFar, kNear, kGuest };
   void set_end(End end) { end_ = end; }
-  // From here on much goes this way. To an end on this machine at most a megabyte waits in the kernel: enough for both ends to
-  // be busy, and more would be out of the cpu's cache when it is read. Between machines the kernel knows better.
+  // From here on much goes this way. To an end on this machine at most a megabyte waits in the kernel: enough for both
+  // ends to be busy, and more would be out of the cpu's cache when it is read. Between machines the kernel knows
+  // better.
   void expect_much() const;
-  // The most that is written at once. The cell's network would make one segment of half a megabyte of it, and the guest would
-  // wait for the whole of it before it has something to read.
+  // The most that is written at once. The cell's network would make one segment of half a megabyte of it, and the guest
+  // would wait for the whole of it before it has something to read.
   std::size_t piece() const { return end_ == End::kGuest ? kGuestPiece : SIZE_MAX; }
 
   struct Wait {

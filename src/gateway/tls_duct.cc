@@ -18,8 +18,8 @@ Moved TlsDuct::fill() {
     const std::size_t taken = session_.feed(waiting_);
     waiting_.erase(0, taken);
     if (taken > 0) got = Moved::kSome;
-    // Nothing of ours answers the last word of a handshake, and a client that collects small writes (Nagle) would wait 40
-    // ms for the kernel to say that it arrived before it sends its request.
+    // Nothing of ours answers the last word of a handshake, and a client that collects small writes (Nagle) would wait
+    // 40 ms for the kernel to say that it arrived before it sends its request.
     if (shaking && session_.state() == tls::SessionState::kOpen) stream().acknowledge();
   }
   return got;

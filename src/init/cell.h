@@ -89,7 +89,8 @@ int receive_message(wire::Message& message, int* fds, uint32_t capacity, uint32_
 struct SpecRoom {
   alignas(8) char bytes[wire::kMostBehind];
 };
-// The same, of one that brings a spec, for as long as `room` is there. The first of `fds` is the spec's own place, and closed.
+// The same, of one that brings a spec, for as long as `room` is there. The first of `fds` is the spec's own place, and
+// closed.
 int receive_spec(wire::Message& message, SpecRoom& room, Spec& spec, int* fds, uint32_t capacity, uint32_t& count);
 [[noreturn]] void fail_step(int32_t step, int error);
 

@@ -244,8 +244,8 @@ void look_up_limits() {
   memset(&built, 0, sizeof built);
   built.kind = wire::MessageKind::kBuilt;
   tell(built, -1);
-  // The last handle on a mount waits for a grace period of the kernel: here while nobody waits for this cell, and in any
-  // other when the guest is on its way (watch()). A cell that stands ready has no terminal.
+  // The last handle on a mount waits for a grace period of the kernel: here while nobody waits for this cell, and in
+  // any other when the guest is on its way (watch()). A cell that stands ready has no terminal.
   if (header.parked != 0) syscall(kSysCloseRange, wire::kControlFd + 1, ~0u, 0);
   int guest = clone(become_guest, g_guest_stack + sizeof g_guest_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &cell);
   if (guest < 0) fail_step(static_cast<int32_t>(header.step_count) - 1, errno);

@@ -247,7 +247,8 @@ int bind_device(Cell& cell, const wire::Step& step) {
   if (error == 0 && tree < 0) error = errno;
   close(node);
   if (error != 0) return error;
-  // Read-only, which keeps nobody from writing to the device: anybody may write to the host's node, and so set its times.
+  // Read-only, which keeps nobody from writing to the device: anybody may write to the host's node, and so set its
+  // times.
   return place(cell, tree, cell.spec.text(step.a), wire::kAllowDevices | wire::kNoExec | wire::kReadOnly, kFile);
 }
 

@@ -85,8 +85,9 @@ int add_local_route(unsigned char family) {
   return ask_network(&request, sizeof request);
 }
 
-// Bytes pass between guest and gateway in pieces of 64 KiB unless this network is told that its loopback takes larger ones.
-// Only speed depends on it: kernels before 6.3 (IPv6: 5.19) refuse, or know nothing of it, and go on as they were.
+// Bytes pass between guest and gateway in pieces of 64 KiB unless this network is told that its loopback takes larger
+// ones. Only speed depends on it: kernels before 6.3 (IPv6: 5.19) refuse, or know nothing of it, and go on as they
+// were.
 void pass_large_pieces() {
   // IFLA_GSO_MAX_SIZE, IFLA_GRO_MAX_SIZE and the same of IPv4, which older headers do not name.
   constexpr unsigned short kSizes[] = {41, 58, 63, 64};

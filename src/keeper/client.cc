@@ -33,8 +33,8 @@ Status send_ask(const Fd& socket, const Ask& ask, std::string_view payload) {
 
 bool wait_readable(const Fd& socket) {
   pollfd readable{socket.get(), POLLIN, 0};
-  // An answer takes less time than to fall asleep and to be woken on a virtual machine. Yields: the keeper may need this
-  // cpu.
+  // An answer takes less time than to fall asleep and to be woken on a virtual machine. Yields: the keeper may need
+  // this cpu.
   const auto awake_until = Clock::now() + kAwake;
   while (Clock::now() < awake_until) {
     if (::poll(&readable, 1, 0) > 0) return true;

@@ -52,8 +52,8 @@ Result<Fd> stop_signals() {
   return Fd(fd);
 }
 
-// The socket's name goes with whoever listens, and so does that of an attendant which was killed. One that still is at a run
-// listens no more without us.
+// The socket's name goes with whoever listens, and so does that of an attendant which was killed. One that still is at
+// a run listens no more without us.
 struct Named {
   const Fd& directory;
   explicit Named(const Fd& where) : directory(where) {}

@@ -46,14 +46,16 @@ Status use_the_usual_scheduler() {
   const int policy = ::sched_getscheduler(0);
   constexpr sched_param kNone{};
   if (policy <= 0 || ::sched_setscheduler(0, SCHED_OTHER, &kNone) == 0) return {};
-  return fail_errno(errno, "keeper", "it was started with a scheduling policy that it cannot leave, and so would every cell",
+  return fail_errno(errno, "keeper",
+                    "it was started with a scheduling policy that it cannot leave, and so would every cell",
                     "start it without chrt, or without the service's CPUSchedulingPolicy");
 }
 
 Status lay_memory_out_as_usual() {
   constexpr unsigned long kAsk = 0xffffffff;
   if (::personality(kAsk) != PER_LINUX && ::personality(PER_LINUX) == -1) {
-    return fail_errno(errno, "keeper", "it was started with a personality that it cannot leave, and so would every cell",
+    return fail_errno(errno, "keeper",
+                      "it was started with a personality that it cannot leave, and so would every cell",
                       "start it without setarch");
   }
   constexpr int kGetMdwe = 66;  // PR_GET_MDWE
@@ -75,7 +77,8 @@ void settle_the_rest() {
   (void)::syscall(SYS_ioprio_set, kProcess, 0, 0);
   (void)::syscall(SYS_set_mempolicy, 0, nullptr, 0);
   if (nice_of(0) != 0) (void)::setpriority(PRIO_PROCESS, 0, 0);
-  if (const auto adjusted = sys::open_file("/proc/self/oom_score_adj", O_WRONLY)) (void)!::write(adjusted->get(), "0", 1);
+  if (const auto adjusted = sys::open_file("/proc/self/oom_score_adj", O_WRONLY))
+    (void)!::write(adjusted->get(), "0", 1);
 }
 
 Status differs(const std::string& what) {
@@ -83,10 +86,22 @@ Status differs(const std::string& what) {
 }
 
 // In the order of their numbers.
-constexpr std::array<const char*, RLIM_NLIMITS> kLimits = {
-    "cpu time", "file size", "data",         "stack",   "core files", "resident memory",    "processes", "open files",
-    "locked memory", "address space", "locks", "signals", "message queues", "priority by nice", "real-time priority",
-    "real-time cpu time"};
+constexpr std::array<const char*, RLIM_NLIMITS> kLimits = {"cpu time",
+                                                           "file size",
+                                                           "data",
+                                                           "stack",
+                                                           "core files",
+                                                           "resident memory",
+                                                           "processes",
+                                                           "open files",
+                                                           "locked memory",
+                                                           "address space",
+                                                           "locks",
+                                                           "signals",
+                                                           "message queues",
+                                                           "priority by nice",
+                                                           "real-time priority",
+                                                           "real-time cpu time"};
 
 }  // namespace
 

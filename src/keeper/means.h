@@ -1,6 +1,6 @@
-// What a process passes on to its children besides its rights: cpus, priorities, limits, the layout of memory. A cell has it
-// of whoever made it, which is a keeper; so a keeper keeps nothing of whoever happened to start it, and makes no cells for
-// those who would have better ones, or fewer cpus, by themselves.
+// What a process passes on to its children besides its rights: cpus, priorities, limits, the layout of memory. A cell
+// has it of whoever made it, which is a keeper; so a keeper keeps nothing of whoever happened to start it, and makes no
+// cells for those who would have better ones, or fewer cpus, by themselves.
 #pragma once
 
 #include "base/result.h"

@@ -23,9 +23,7 @@ std::string start_of(pid_t pid) {
   return at == std::string::npos ? std::string() : text->substr(at + 1, text->find(' ', at + 1) - at - 1);
 }
 
-std::unexpected<Error> gone(int error) {
-  return fail_errno(error, "keeper", "whoever was at the other end is gone");
-}
+std::unexpected<Error> gone(int error) { return fail_errno(error, "keeper", "whoever was at the other end is gone"); }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// Who is at the other end of a socket. The kernel keeps the number of whoever connected, or listened, for as long as the
-// socket is open, by whomever; the process may have ended, and its number may be another's by now. So the process itself is held.
+// Who is at the other end of a socket. The kernel keeps the number of whoever connected, or listened, for as long as
+// the socket is open, by whomever; the process may have ended, and its number may be another's by now. So the process
+// itself is held.
 #pragma once
 
 #include <sys/types.h>

@@ -17,16 +17,17 @@ namespace cloche::keeper {
 namespace {
 
 TEST(PeerOfASocket, IsWhoMadeItForAsLongAsItLives) {
-  with_child([] { return true; }, [](const Fd& socket, auto end) {
-    const auto peer = Peer::of(socket);
-    ASSERT_TRUE(peer);
-    EXPECT_NE(peer->pid(), ::getpid());
-    EXPECT_EQ(peer->uid(), ::geteuid());
-    EXPECT_TRUE(peer->lives());
-    end();
-    EXPECT_FALSE(peer->lives());
-    EXPECT_FALSE(Peer::of(socket));
-  });
+  with_child([] { return true; },
+             [](const Fd& socket, auto end) {
+               const auto peer = Peer::of(socket);
+               ASSERT_TRUE(peer);
+               EXPECT_NE(peer->pid(), ::getpid());
+               EXPECT_EQ(peer->uid(), ::geteuid());
+               EXPECT_TRUE(peer->lives());
+               end();
+               EXPECT_FALSE(peer->lives());
+               EXPECT_FALSE(Peer::of(socket));
+             });
 }
 
 // A process with this number; -1: there can be none.
@@ -45,20 +46,21 @@ pid_t namesake_of(pid_t number) {
 TEST(PeerOfASocket, IsNotWhoeverHasItsNumberNow) {
   if (::geteuid() != 0) GTEST_SKIP() << "fact: not root, so no process can be given a number";
   if (!peers_have_handles()) GTEST_SKIP() << "fact: no SO_PEERPIDFD";
-  with_child([] { return true; }, [](const Fd& socket, auto end) {
-    const auto peer = Peer::of(socket);
-    const auto own = standing_of("self");
-    ASSERT_TRUE(peer && own);
-    ASSERT_TRUE(same_standing(*peer, *own));
-    end();
-    const pid_t namesake = namesake_of(peer->pid());
-    ASSERT_EQ(namesake, peer->pid());
-    EXPECT_TRUE(standing_of(std::to_string(namesake)));  // as good as any
-    EXPECT_FALSE(same_standing(*peer, *own));
-    EXPECT_FALSE(Peer::of(socket));
-    ::kill(namesake, SIGKILL);
-    ::waitpid(namesake, nullptr, 0);
-  });
+  with_child([] { return true; },
+             [](const Fd& socket, auto end) {
+               const auto peer = Peer::of(socket);
+               const auto own = standing_of("self");
+               ASSERT_TRUE(peer && own);
+               ASSERT_TRUE(same_standing(*peer, *own));
+               end();
+               const pid_t namesake = namesake_of(peer->pid());
+               ASSERT_EQ(namesake, peer->pid());
+               EXPECT_TRUE(standing_of(std::to_string(namesake)));  // as good as any
+               EXPECT_FALSE(same_standing(*peer, *own));
+               EXPECT_FALSE(Peer::of(socket));
+               ::kill(namesake, SIGKILL);
+               ::waitpid(namesake, nullptr, 0);
+             });
 }
 
 }  // namespace

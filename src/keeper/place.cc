@@ -52,8 +52,7 @@ Result<Fd> listen_as(const Fd& directory, const char* name) {
   // Who speaks is told with each message: it must be who connected.
   constexpr int kOn = 1;
   // The mode before it has a name, which could be another's by the time that it is changed.
-  if (::setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) != 0 ||
-      ::fchmod(socket.get(), 0600) != 0 ||
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn) != 0 || ::fchmod(socket.get(), 0600) != 0 ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return fail_errno(errno, "keeper", "could not listen");
   }
@@ -132,10 +131,12 @@ Status check_listener(const Fd& socket) {
   CLOCHE_TRY_ASSIGN(const Peer listener, Peer::of(socket));
   if (wire::same_walls(static_cast<std::uint32_t>(listener.pid())) && listener.lives()) return {};
   if (::access(fmt::format("/proc/{}/status", listener.pid()).c_str(), R_OK) != 0 && listener.lives()) {
-    return fail(ErrorCode::kRefused, "keeper", "/proc does not show this user the keeper, so nobody could tell whose it is",
+    return fail(ErrorCode::kRefused, "keeper",
+                "/proc does not show this user the keeper, so nobody could tell whose it is",
                 "mount /proc of this pid namespace, and without hidepid");
   }
-  return fail(ErrorCode::kRefused, "keeper", "whoever listens as the keeper has other rights or other walls than this process",
+  return fail(ErrorCode::kRefused, "keeper",
+              "whoever listens as the keeper has other rights or other walls than this process",
               "end it, or name another directory with CLOCHE_KEEPER_DIR");
 }
 

@@ -22,8 +22,8 @@ Result<Fd> listen_in(const Fd& directory);
 Result<Fd> listen_as_attendant(const Fd& directory);
 // A connected one; kNotFound when no keeper runs there. Whoever listens is the same user.
 Result<Fd> connect_in(const Fd& directory);
-// Whoever listens must stand where we do, as far as that can be told: a process behind walls that can reach the directory
-// would be told what is to run, and get to see what it prints.
+// Whoever listens must stand where we do, as far as that can be told: a process behind walls that can reach the
+// directory would be told what is to run, and get to see what it prints.
 Status check_listener(const Fd& socket);
 
 // What a file is: another one in its place has another.

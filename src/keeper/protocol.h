@@ -29,7 +29,8 @@ enum class AskKind : std::uint32_t {
   kDone,      // the run with this serial is over; no answer
   kStatus,    // answered by kStatus, payload: lines of text
   kStop,      // answered by kStatus
-  kReserve,   // payload: a wish; answered by kReserved as soon as there is such a cell, in nobody's time; not for who connects
+  kReserve,   // payload: a wish; answered by kReserved as soon as there is such a cell, in nobody's time; not for who
+              // connects
   kAttended,  // from an attendant: it did another run or, with a serial, is at one that takes its time; no answer
 };
 struct Ask {

@@ -132,8 +132,8 @@ void Server::accept_client() {
   Fd socket(fd);
   auto peer = Peer::of(socket);
   if (!peer || clients_.size() >= most_ || !add_client(std::move(socket), std::move(*peer))) return;
-  // It plans now, and asks later. What is seen of it here counts for nothing, since it may go elsewhere before it asks; but
-  // the kernel makes its entries below /proc now, so that the look that counts finds them there.
+  // It plans now, and asks later. What is seen of it here counts for nothing, since it may go elsewhere before it asks;
+  // but the kernel makes its entries below /proc now, so that the look that counts finds them there.
   (void)may_ask(clients_.back());
 }
 
@@ -171,8 +171,8 @@ void Server::on_message(Client& client) {
     refuse(client.socket, "whoever asks is not who connected");
     return;
   }
-  // Each time: it can be looked at while it waits for an answer (client.cc, Visible), and where it was when it connected, or
-  // asked before, says little. What it gives back is taken from anywhere.
+  // Each time: it can be looked at while it waits for an answer (client.cc, Visible), and where it was when it
+  // connected, or asked before, says little. What it gives back is taken from anywhere.
   if (client.peer && ask.kind != AskKind::kDone) {
     if (Status same = may_ask(client); !same) {
       refuse(client.socket, same.error().message);
@@ -244,7 +244,8 @@ void Server::hand_out(Client& client, const Loan& loan, bool at_once) {
 
 // After an upgrade the cells that stand ready, and this keeper, are yesterday's.
 bool Server::is_outdated() const {
-  return identity_of(*host_.init) != init_identity_ || (attendance_ && identity_of(attendance_->program()) != engine_identity_);
+  return identity_of(*host_.init) != init_identity_ ||
+         (attendance_ && identity_of(attendance_->program()) != engine_identity_);
 }
 
 void Server::employ(const std::string& program, const std::string& directory) {

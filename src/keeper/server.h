@@ -35,8 +35,8 @@ class Server {
   Status listen_on(Fd socket);
   // Serves this one client, and ends with it.
   Status serve_only(Fd socket);
-  // Has an attendant (src/cli/attendant.h), which listens in the same directory; none where it could not be sure of whom it
-  // serves.
+  // Has an attendant (src/cli/attendant.h), which listens in the same directory; none where it could not be sure of
+  // whom it serves.
   void employ(const std::string& program, const std::string& directory);
   // Readable: ends.
   Status stop_on(int fd);
@@ -50,7 +50,7 @@ class Server {
   };
   struct Client {
     Fd socket;
-    std::optional<Peer> peer;  // of one that connected; otherwise our parent, or our child
+    std::optional<Peer> peer;                // of one that connected; otherwise our parent, or our child
     std::map<std::uint64_t, bool> borrowed;  // true: for a run that waits for it
     std::vector<Order> orders;
     Poller::Watch watch;

@@ -54,8 +54,8 @@ Result<std::string> link_of(const std::string& path) {
 }
 
 // Its link below /proc/PID/ns, what that begins with, and the number by which a handle on a process is asked for it
-// (PIDFD_GET_…_NAMESPACE). Where its children are to be counts as well: a cell of its own would be there. Walls come first,
-// what makes no difference to a run next, and the clock last.
+// (PIDFD_GET_…_NAMESPACE). Where its children are to be counts as well: a cell of its own would be there. Walls come
+// first, what makes no difference to a run next, and the clock last.
 struct Namespace {
   const char* link;
   const char* kind;
@@ -78,8 +78,8 @@ constexpr std::array<std::string_view, 8> kRights = {"Uid",    "Gid",        "Gr
                                                      "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters"};
 constexpr std::string_view kLabel = "its security label";
 
-// In the words of the links, and without them: below /proc the kernel has to make an entry for each, of each new process.
-// Empty before Linux 6.11.
+// In the words of the links, and without them: below /proc the kernel has to make an entry for each, of each new
+// process. Empty before Linux 6.11.
 std::vector<std::string> namespaces_by(const Fd& handle, std::span<const Namespace> which) {
   constexpr unsigned kMagic = 0xff;
   std::vector<std::string> out;
@@ -136,7 +136,8 @@ Result<Standing> look_at(const std::string& proc, bool labels) {
   }
   // Where a filter hides the call, the C library makes do with another one, which knows no mounts.
   if ((root.stx_mask & STATX_MNT_ID) == 0) {
-    return fail(ErrorCode::kRefused, "keeper", "the mount of " + proc + "root cannot be known", "statx(2) must be allowed");
+    return fail(ErrorCode::kRefused, "keeper", "the mount of " + proc + "root cannot be known",
+                "statx(2) must be allowed");
   }
   out.root = fmt::format("{}:{} {} {}", root.stx_dev_major, root.stx_dev_minor, root.stx_ino, root.stx_mnt_id);
   CLOCHE_TRY_ASSIGN(const std::string status, sys::read_file(proc + "status", kStatusLimit));
@@ -158,13 +159,14 @@ Result<Standing> standing_of(const std::string& process) {
   return out;
 }
 
-// What Landlock keeps from a process no file tells. To enter it takes no_new_privs, which is compared, or CAP_SYS_ADMIN; and
-// whoever has that and may load modules is kept by nothing.
+// What Landlock keeps from a process no file tells. To enter it takes no_new_privs, which is compared, or
+// CAP_SYS_ADMIN; and whoever has that and may load modules is kept by nothing.
 bool can_tell_confined(const Standing& ours) {
   constexpr std::uint64_t kSysModule = 1ULL << 16;
   constexpr std::uint64_t kSysAdmin = 1ULL << 21;
   const auto right = [&](std::string_view name) {
-    const std::string& text = ours.rights.at(static_cast<std::size_t>(std::ranges::find(kRights, name) - kRights.begin()));
+    const std::string& text =
+        ours.rights.at(static_cast<std::size_t>(std::ranges::find(kRights, name) - kRights.begin()));
     return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
   };
   const std::uint64_t capabilities = std::strtoull(right("CapEff").c_str(), nullptr, 16);
@@ -205,7 +207,8 @@ Result<Standing> same_standing(const Peer& peer, const Standing& ours, Look look
   }
   Standing theirs;
   const bool walls = look != Look::kClock;
-  CLOCHE_TRY(same_namespaces(peer, ours, walls ? 0 : kClockBegin, look == Look::kWalls ? kWallsEnd : kNamespaces.size()));
+  CLOCHE_TRY(
+      same_namespaces(peer, ours, walls ? 0 : kClockBegin, look == Look::kWalls ? kWallsEnd : kNamespaces.size()));
   if (walls) {
     CLOCHE_TRY_ASSIGN(theirs, look_at(proc_of(std::to_string(peer.pid())), ours.rights.back() != kNoLabels));
     CLOCHE_TRY(same_rights(theirs, ours));

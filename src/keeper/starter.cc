@@ -79,8 +79,8 @@ std::string program_beside(const std::string& init_path) {
 }
 
 Result<Private> start_private(const std::string& program, const StockOptions& stock) {
-  return start_connected(program, {kName, "serve", std::to_string(kTheirs), std::to_string(stock.blank),
-                                   std::to_string(stock.parked)});
+  return start_connected(
+      program, {kName, "serve", std::to_string(kTheirs), std::to_string(stock.blank), std::to_string(stock.parked)});
 }
 
 Result<Private> start_attendant(const std::string& program, const std::string& directory) {
@@ -93,11 +93,12 @@ Status start_resident(const std::string& program, const ResidentOptions& options
   ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(actions.get(), ready.write.get(), STDOUT_FILENO);
   ::posix_spawn_file_actions_addclosefrom_np(actions.get(), STDERR_FILENO + 1);
-  CLOCHE_TRY_ASSIGN(const pid_t pid, spawn_program(program,
-                                                   {kName, "listen", options.directory, std::to_string(options.stock.blank),
-                                                    std::to_string(options.stock.parked),
-                                                    std::to_string(options.idle_seconds), options.engine},
-                                                   actions));
+  CLOCHE_TRY_ASSIGN(
+      const pid_t pid,
+      spawn_program(program,
+                    {kName, "listen", options.directory, std::to_string(options.stock.blank),
+                     std::to_string(options.stock.parked), std::to_string(options.idle_seconds), options.engine},
+                    actions));
   ready.write.reset();
   char text[16];
   ssize_t n;

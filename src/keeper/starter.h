@@ -21,8 +21,8 @@ struct Private {
 };
 Result<Private> start_private(const std::string& program, const StockOptions& stock);
 
-// The attendant of a resident keeper, which takes the runs of this user's commands over: the program `cloche` by this name,
-// with the directory to listen in and the number of its end of the socket.
+// The attendant of a resident keeper, which takes the runs of this user's commands over: the program `cloche` by this
+// name, with the directory to listen in and the number of its end of the socket.
 inline constexpr const char* kAttendantName = "cloche-attendant";
 Result<Private> start_attendant(const std::string& program, const std::string& directory);
 

@@ -184,7 +184,8 @@ Status send_spec_bytes(const Fd& control, const std::string& bytes, const std::v
   constexpr std::size_t kMost = wire::kMaxFdsPerMessage - 1;
   const auto some = [&fds](std::size_t at) {
     const std::size_t end = std::min(at + kMost, fds.size());
-    return std::vector<int>(fds.begin() + static_cast<std::ptrdiff_t>(at), fds.begin() + static_cast<std::ptrdiff_t>(end));
+    return std::vector<int>(fds.begin() + static_cast<std::ptrdiff_t>(at),
+                            fds.begin() + static_cast<std::ptrdiff_t>(end));
   };
   CLOCHE_TRY(send_spec(control, wire::MessageKind::kSpec, bytes, some(0)));
   for (std::size_t at = kMost; at < fds.size(); at += kMost) {

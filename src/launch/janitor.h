@@ -44,7 +44,8 @@ class Janitor {
 
   // Starts it if it does not run (any more). Called early, so that its exec is over when the cell's own begins.
   Status start();
-  // How often it was started. Whoever watches for its end, by this descriptor, looks at another one when the count changes.
+  // How often it was started. Whoever watches for its end, by this descriptor, looks at another one when the count
+  // changes.
   unsigned births() const { return births_; }
   int pidfd() const { return process_.pidfd.get(); }
   // Somebody killed it: another one learns what it knew, if it knew anything.

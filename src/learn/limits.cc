@@ -97,7 +97,8 @@ std::vector<std::string> failed_limits(const Report& report) {
     const std::string key = denial.detail.substr(0, denial.detail.find(':'));
     const bool known = std::ranges::find(learnt_limits(), key) != learnt_limits().end();
     // One that errors only sound like is no reason to raise it.
-    if (denial.what == "limit" && denial.count != 0 && known && std::ranges::find(out, key) == out.end()) out.push_back(key);
+    if (denial.what == "limit" && denial.count != 0 && known && std::ranges::find(out, key) == out.end())
+      out.push_back(key);
   }
   return out;
 }

@@ -131,12 +131,9 @@ TEST(Fold, TakesADirectoryOfWhichHalfIsUsedAndSaysHowMuch) {
   EXPECT_THAT(fold(in("/srv/data", 5), ten, kSecrets),
               ElementsAre(Item{Kind::kRead, "/srv/data", "5 of 10 entries in it were read", {}, true}));
   EXPECT_THAT(fold(in("/srv/data", 4), ten, kSecrets), SizeIs(4));
-  EXPECT_THAT(fold(
-                  in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kSecrets),
-              SizeIs(3));
-  EXPECT_THAT(fold(
-                  in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kSecrets),
-              SizeIs(9));
+  EXPECT_THAT(
+      fold(in("/srv/data", 3), [](const std::string&) { return std::optional<std::size_t>(3); }, kSecrets), SizeIs(3));
+  EXPECT_THAT(fold(in("/srv/data", 9), [](const std::string&) { return std::nullopt; }, kSecrets), SizeIs(9));
 }
 
 TEST(Fold, NeverTakesHomeOrRootOrAPlaceOfSecrets) {

@@ -128,7 +128,8 @@ Advice grant(const std::vector<Piece>& pieces, Right right, const Asked& asked) 
     if (std::string reason = kept_back(piece, secrets); !reason.empty()) return never(std::move(reason));
     paths.push_back(piece.path);
     if (right != Right::kWrite) continue;
-    const std::string reason = piece.directory ? why_obeyed_below(piece.path, secrets) : why_obeyed(piece.path, secrets);
+    const std::string reason =
+        piece.directory ? why_obeyed_below(piece.path, secrets) : why_obeyed(piece.path, secrets);
     if (!reason.empty()) return advise_obeyed(reason);
     if (!piece.directory) continue;
     obeyed = obeyed || leads_to_obeyed(piece.path, secrets) || (secrets.obeyed && secrets.obeyed(piece.path));

@@ -118,9 +118,9 @@ TEST(AdviceSecrets, X4_ADirectoryWithSuchNamesInItBecomesAProposal) {
   EXPECT_EQ(denied("/srv/repo", sample()).allow, "workspace.path = [\"/srv/repo\"]");
   EXPECT_EQ(denied("/srv/plain", sample()).allow, "files.write = [\"/srv/plain\"]");
   // A guest that may change the way to such a name makes the rest of it: .config/systemd/user, .git/hooks.
-  for (const char* way : {"/home/me/.config/systemd", "/srv/p/.git", "/srv/p/.git/modules/m", "/srv/p/.vscode",
-                          "/opt/tools", "/home/me/.local/lib", "/srv/p/venv/lib/python3.12",
-                          "/srv/p/venv/lib/python3.12/site-packages"}) {
+  for (const char* way :
+       {"/home/me/.config/systemd", "/srv/p/.git", "/srv/p/.git/modules/m", "/srv/p/.vscode", "/opt/tools",
+        "/home/me/.local/lib", "/srv/p/venv/lib/python3.12", "/srv/p/venv/lib/python3.12/site-packages"}) {
     EXPECT_EQ(denied(way, sample()).allow, "workspace.path = [\"" + std::string(way) + "\"]");
   }
   // What lies deeper in a directory of programs has no name of its own there.

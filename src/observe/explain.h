@@ -40,9 +40,8 @@ class HostLook {
 
   HostLook() = default;
   template <typename F>
-  requires std::is_invocable_r_v < std::optional<HostPath>,
-  const F&, const std::string&,
-      Right > HostLook(F ask) : ask_(std::move(ask)) {}  // NOLINT(google-explicit-constructor): a look is what it asks
+    requires std::is_invocable_r_v<std::optional<HostPath>, const F&, const std::string&, Right>
+  HostLook(F ask) : ask_(std::move(ask)) {}  // NOLINT(google-explicit-constructor): a look is what it asks
   HostLook(Ask ask, Kept kept) : ask_(std::move(ask)), kept_(std::move(kept)) {}
 
   std::optional<HostPath> operator()(const std::string& path, Right right) const { return ask_(path, right); }

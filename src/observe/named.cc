@@ -124,9 +124,9 @@ void find_missing(std::vector<Sighting>& named, const std::vector<Sighting>& see
 }
 
 std::vector<std::string> named_limits(std::string_view errors) {
-  constexpr auto kOfMemory = std::to_array<std::string_view>({"Cannot allocate memory", "MemoryError", "OutOfMemory",
-                                                              "ut of memory", "bad_alloc", "virtual memory", "ENOMEM",
-                                                              "failed to reserve"});
+  constexpr auto kOfMemory =
+      std::to_array<std::string_view>({"Cannot allocate memory", "MemoryError", "OutOfMemory", "ut of memory",
+                                       "bad_alloc", "virtual memory", "ENOMEM", "failed to reserve"});
   constexpr auto kOfProcesses = std::to_array<std::string_view>(
       {"Resource temporarily unavailable", "annot fork", "start new thread", "create native thread", "EAGAIN"});
   constexpr auto kOfFiles = std::to_array<std::string_view>(

@@ -61,7 +61,8 @@ TEST(Named, X4_WhoSpeaksOfTheNetworkWasRefusedASocket) {
 
 TEST(Named, X4_WhoNamesACallWasRefusedIt) {
   const auto first = [](std::string_view errors) {
-    std::vector<Denial> denials = {{"read", "/etc/gdb/gdbinit.d", 1}, {"syscall", "ptrace", 1}, {"syscall", "umount2", 1}};
+    std::vector<Denial> denials = {
+        {"read", "/etc/gdb/gdbinit.d", 1}, {"syscall", "ptrace", 1}, {"syscall", "umount2", 1}};
     put_named_first(denials, errors, "/work");
     return denials.front().detail;
   };

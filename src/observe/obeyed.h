@@ -13,8 +13,8 @@ namespace cloche::observe {
 std::string why_obeyed(const std::string& path, const Secrets& host);
 // The same of a directory with all that is ever made in it.
 std::string why_obeyed_below(const std::string& directory, const Secrets& host);
-// Whether such a path leads through a directory, as to user units through .config/systemd: whoever may write in it makes
-// the rest of the path.
+// Whether such a path leads through a directory, as to user units through .config/systemd: whoever may write in it
+// makes the rest of the path.
 bool leads_to_obeyed(const std::string& directory, const Secrets& host);
 
 }  // namespace cloche::observe

@@ -23,7 +23,8 @@ Secrets secrets_of_users(const std::string& home);
 // For advice at the end of a run, which must not be waited for: the caller's by HOME, and a short search.
 Secrets secrets_for_advice();
 
-// Directories of programs that shells find by their names alone: of such a PATH, and bin of these homes. Real paths, too.
+// Directories of programs that shells find by their names alone: of such a PATH, and bin of these homes. Real paths,
+// too.
 std::vector<std::string> places_of_programs(std::string_view path, const std::vector<std::string>& homes);
 
 }  // namespace cloche

@@ -26,7 +26,7 @@ std::string below_of(const std::string& directory, std::string_view name) {
 
 unsigned char type_of(int parent, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return entry.d_type;
-  struct stat st {};
+  struct stat st{};
   if (::fstatat(parent, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) return DT_DIR;
   return static_cast<unsigned char>(IFTODT(st.st_mode));
 }

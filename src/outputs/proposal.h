@@ -41,7 +41,7 @@ struct Terms {
   OnStale on_stale = OnStale::kKeep;
   Protected names = Protected::kRefuse;
   mode_t umask = 022;
-  std::string now;  // as Owned::written
+  std::string now;           // as Owned::written
   tree::KeySource key = {};  // see tree::Options
 };
 

@@ -105,11 +105,11 @@ void render_host(Page& page, const HostFacts& host) {
   row("cgroups", cgroup_summary(host.cgroup));
   const bool held = host.cgroup.at(Controller::kMemory) && host.cgroup.at(Controller::kPids);
   row("denials",
-      fmt::format("{}{}",
-                  host.seccomp_notify
-                      ? "seen: files, programs, connections, sockets, system calls, signals, limits, network"
-                      : "seen: limits and network only; no filter can tell us more here",
-                  held ? "" : "; not the limits on memory and processes, which the guest alone is told of without cgroups"));
+      fmt::format(
+          "{}{}",
+          host.seccomp_notify ? "seen: files, programs, connections, sockets, system calls, signals, limits, network"
+                              : "seen: limits and network only; no filter can tell us more here",
+          held ? "" : "; not the limits on memory and processes, which the guest alone is told of without cgroups"));
   row("init", host.init.value_or("not found"));
   row("bwrap", host.bwrap ? *host.bwrap + (host.bwrap_version ? ", " + *host.bwrap_version : "") : "not found");
 }

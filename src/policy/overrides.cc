@@ -34,7 +34,8 @@ std::string nearest_variable(std::string_view name) {
     if (!is_settable(spec)) continue;
     std::string candidate = environment_name(spec);
     // Without the part all of them share, which would use up the 64 bytes that are compared.
-    const std::size_t distance = edit_distance(name.substr(kVariables.size()), std::string_view(candidate).substr(kVariables.size()));
+    const std::size_t distance =
+        edit_distance(name.substr(kVariables.size()), std::string_view(candidate).substr(kVariables.size()));
     if (distance < best_distance) {
       best_distance = distance;
       best = std::move(candidate);

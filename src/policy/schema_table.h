@@ -111,12 +111,12 @@ inline constexpr std::size_t kMaxEnvValueBytes = 65'536;  // the kernel refuses 
 
 std::span<const KeySpec> key_table();
 const KeySpec& spec_of(Key key);
-const KeySpec* find_key(std::string_view name);     // nullptr: no such key
-const KeySpec& nearest_key(std::string_view name);  // for "did you mean"; also finds "pids" for "limits.pids"
-std::vector<std::string_view> section_names();      // each once
-bool is_section(std::string_view name);             // "limits": a table of keys, not a key
-bool is_scalar(KeyType type);                       // can be given as one text: environment and flags
-bool is_settable(const KeySpec& spec);              // scalar, and not about the file itself
+const KeySpec* find_key(std::string_view name);            // nullptr: no such key
+const KeySpec& nearest_key(std::string_view name);         // for "did you mean"; also finds "pids" for "limits.pids"
+std::vector<std::string_view> section_names();             // each once
+bool is_section(std::string_view name);                    // "limits": a table of keys, not a key
+bool is_scalar(KeyType type);                              // can be given as one text: environment and flags
+bool is_settable(const KeySpec& spec);                     // scalar, and not about the file itself
 inline constexpr std::string_view kVariables = "CLOCHE_";  // what their names begin with
 std::string environment_name(const KeySpec& spec);         // "CLOCHE_LIMITS_PIDS"
 bool is_environment_name(std::string_view name, const KeySpec& spec);

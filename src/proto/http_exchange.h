@@ -80,8 +80,9 @@ class HttpExchange {
   // The request that waits for a verdict, or null.
   const HttpRequestHead* waiting() const { return phase_ == HttpPhase::kDeciding ? &head_ : nullptr; }
   // Sends the head on, changed or not, as a server expects it: target in origin form, Host as in the target and in its
-  // plain spelling, nothing that is meant for one hop. Framing, version and connection are those that were parsed, whatever `head` says.
-  // On an error (a CONNECT, a head that check_head() does not take, no server) nothing has happened.
+  // plain spelling, nothing that is meant for one hop. Framing, version and connection are those that were parsed,
+  // whatever `head` says. On an error (a CONNECT, a head that check_head() does not take, no server) nothing has
+  // happened.
   Status allow(HttpRequestHead head);
   void refuse(HttpError error);
   // The server ended, or spoke before it was asked: a request that waits cannot be passed on to it.

@@ -45,9 +45,7 @@ std::string last_line(std::string_view output) {
   return std::string(trimmed(begin == std::string_view::npos ? output : output.substr(begin + 1)));
 }
 
-bool is_expected(const Attack& attack, int code) {
-  return std::ranges::find(attack.held, code) != attack.held.end();
-}
+bool is_expected(const Attack& attack, int code) { return std::ranges::find(attack.held, code) != attack.held.end(); }
 
 // A line that names the program and says that there is none: of the sandbox, which does not show it.
 bool is_hidden(const Ended& ended) {

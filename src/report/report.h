@@ -102,8 +102,8 @@ inline constexpr std::string_view kOwnProc =
 
 // What programs say that failed of a file without naming it; empty: nothing that is known.
 constexpr std::string_view words_about(std::string_view path) {
-  if (path == "/proc/meminfo") return "total memory";   // ps
-  if (path == "/proc/uptime") return "system uptime";   // uptime
+  if (path == "/proc/meminfo") return "total memory";  // ps
+  if (path == "/proc/uptime") return "system uptime";  // uptime
   return {};
 }
 

@@ -81,7 +81,7 @@ TEST_F(CollectTest, K7_WhatAKilledRunLeftElsewhereGoesBeforeItsRecord) {
   Status answer = fail(ErrorCode::kRefused, "sweep", "somebody is in it");
   const auto sweep = [&](const std::string& id, int directory, const std::function<bool()>&) {
     swept.insert(id);
-    struct stat st {};
+    struct stat st{};
     EXPECT_EQ(directory < 0, id == "bbbbbbbb");
     EXPECT_TRUE(directory < 0 || (::fstat(directory, &st) == 0 && S_ISDIR(st.st_mode))) << id;
     return answer;

@@ -106,7 +106,8 @@ void Run::tell_of_interruptions() {
   const std::string errors = err_ring_.tail();
   const auto says = [&](std::string_view words) { return errors.find(words) != std::string::npos; };
   if (!says("Interrupted system call") && !says("EINTR")) return;
-  report_.outcome.hint = "a signal can interrupt a call that is watched, and this guest does not try again: --observe off";
+  report_.outcome.hint =
+      "a signal can interrupt a call that is watched, and this guest does not try again: --observe off";
 }
 
 void Run::explain_denials() {

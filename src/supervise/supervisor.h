@@ -43,8 +43,8 @@ class Supervisor {
   void release();
   // Ends every run at once; their reports come from step().
   void kill_all();
-  // Ends the supervisor, whose runs are over, and dismisses its janitor: whoever gets it waits for it when nothing else is
-  // left to do.
+  // Ends the supervisor, whose runs are over, and dismisses its janitor: whoever gets it waits for it when nothing else
+  // is left to do.
   static std::unique_ptr<Janitor> dismiss(std::unique_ptr<Supervisor> supervisor);
 
  private:

@@ -12,7 +12,7 @@ namespace cloche::sys {
 namespace {
 constexpr std::size_t kMaxPassed = 64;
 constexpr std::size_t kMaxTaken = 5;
-}
+}  // namespace
 
 Result<SocketPair> make_channel() {
   int fds[2];

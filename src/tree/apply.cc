@@ -178,7 +178,7 @@ Result<std::uint64_t> folder_of(int root, const Task& task, const Journal& journ
   if (listed && above->puts() && is_directory(above->new_thing)) return above->new_thing->identity.inode;
   CLOCHE_TRY_ASSIGN(const Fd folder,
                     open_beneath(root, parent.empty() ? "." : parent, O_PATH | O_DIRECTORY, Mounts::kRefuse));
-  struct stat st {};
+  struct stat st{};
   if (::fstat(folder.get(), &st) != 0) {
     return fail_errno(errno, "inspect " + printable(parent), "could not be inspected");
   }

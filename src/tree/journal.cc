@@ -50,15 +50,17 @@ Thing take_thing(PackedReader& reader, mode_t highest_mode) {
 }
 
 std::unexpected<Error> untrusted(std::string message) {
-  return fail(ErrorCode::kInvalidInput, "journal", std::move(message),
-              "look into " + std::string(kStagingName) + ": files named o…, and some n…, there are old ones; then remove it");
+  return fail(
+      ErrorCode::kInvalidInput, "journal", std::move(message),
+      "look into " + std::string(kStagingName) + ": files named o…, and some n…, there are old ones; then remove it");
 }
 
 // Nothing of what it says is true until the seal fits.
 std::unexpected<Error> not_ours(std::string message, std::string way_out) {
   const std::string name(kStagingName);
   return fail(ErrorCode::kRefused, name, std::move(message) + "; it was not carried out, and nothing was touched",
-              "look into " + name + ", where files named o…, and some n…, are old ones, and remove it, or " + std::move(way_out));
+              "look into " + name + ", where files named o…, and some n…, are old ones, and remove it, or " +
+                  std::move(way_out));
 }
 
 Result<Entry> take_entry(PackedReader& reader) {

@@ -78,7 +78,7 @@ Parts parts_in(int root, const std::string& directory) {
   }
   Parts parts = 0;
   for (const GitName& name : kGitNames) {
-    struct stat st {};
+    struct stat st{};
     if (name.part == 0) continue;
     const bool there = ::fstatat(folder->get(), name.exact, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (there ? name.part != kHead || !S_ISDIR(st.st_mode) : errno != ENOENT) parts |= name.part;

@@ -71,7 +71,7 @@ Text text_at(const std::string& path) {
     const bool other = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO || errno == ENAMETOOLONG;
     return {std::nullopt, other};
   }
-  struct stat st {};
+  struct stat st{};
   if (::fstat(file.get(), &st) != 0) return {std::nullopt, false};
   if (!S_ISREG(st.st_mode)) return {};
   // One byte more, to see the end.
@@ -160,7 +160,7 @@ Leads::Leads(int root, std::string place, Rules rules, MayLook may_look)
 }
 
 std::optional<FileKind> Leads::kind_at(const std::string& path) const {
-  struct stat st {};
+  struct stat st{};
   if (!is_open(path) || ::lstat(path.c_str(), &st) != 0) return std::nullopt;
   return kind_of(st);
 }

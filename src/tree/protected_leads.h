@@ -32,8 +32,8 @@ class Leads {
   using MayLook = std::function<bool(const std::string& path)>;
   enum class Rules { kAll, kOfGit };
 
-  // `place` is the absolute path of the tree, through no link. Looks at it and at what is above. What git obeys is quick
-  // to find; links at names of other rules take all that lies in protected directories.
+  // `place` is the absolute path of the tree, through no link. Looks at it and at what is above. What git obeys is
+  // quick to find; links at names of other rules take all that lies in protected directories.
   Leads(int root, std::string place, Rules rules = Rules::kAll, MayLook may_look = {});
 
   // Looks at the directories of the host on the way to this path of the tree.

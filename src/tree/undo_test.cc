@@ -119,7 +119,8 @@ TEST(Undo, X6_NothingIsPutIntoADirectoryOfSomebodyElse) {
   Options options;
   options.progress = [&](std::string_view step) {
     if (step != "put zlast") return;
-    ASSERT_EQ(::renameat2(AT_FDCWD, tree.path("d100").c_str(), AT_FDCWD, tree.path("other").c_str(), RENAME_EXCHANGE), 0);
+    ASSERT_EQ(::renameat2(AT_FDCWD, tree.path("d100").c_str(), AT_FDCWD, tree.path("other").c_str(), RENAME_EXCHANGE),
+              0);
     tree.file("zlast", "mine");
   };
   const auto result = try_apply(tree.fd(), changes, options);

@@ -1,5 +1,5 @@
-// How a command hands itself over to an attendant (src/cli/attendant.h): what is said on the socket, and where that lies.
-// Both ends are one release; a front of another one is told so by the magic and does its work itself.
+// How a command hands itself over to an attendant (src/cli/attendant.h): what is said on the socket, and where that
+// lies. Both ends are one release; a front of another one is told so by the magic and does its work itself.
 #pragma once
 
 #include <stddef.h>
@@ -11,20 +11,20 @@ inline constexpr const char* kAttendantSocket = "attendant";
 inline constexpr uint64_t kHandoverMagic = 0xc10c'e000'0000'0001;
 
 // The message of a front, followed by its words and its variables as the kernel laid them out: each with its NUL, the
-// variables behind the words. With it come stdin, stdout, stderr, the working directory, and an eventfd that holds a one.
-// Whoever reads that has the run: the attendant when it takes it, or the front when it will wait no longer. So a run is
-// done once, and nobody has to be woken to learn by whom.
+// variables behind the words. With it come stdin, stdout, stderr, the working directory, and an eventfd that holds a
+// one. Whoever reads that has the run: the attendant when it takes it, or the front when it will wait no longer. So a
+// run is done once, and nobody has to be woken to learn by whom.
 struct Handover {
   uint64_t magic = kHandoverMagic;
-  uint32_t words = 0;      // without the program's name
+  uint32_t words = 0;  // without the program's name
   uint32_t variables = 0;
 };
 inline constexpr int kHandoverFds = 5;
 
 // Options of runs that a command does itself: an attendant knows but a program, a policy and a report.
-inline constexpr const char* kOwnOptions[] = {"--tty",     "--stdin",  "--keeper", "--workspace", "--put",    "--get",
-                                              "--artifact", "--outputs", "--events", "--help",      "--allow-net",
-                                              "--secret",  "--socket"};
+inline constexpr const char* kOwnOptions[] = {"--tty",       "--stdin",    "--keeper",  "--workspace", "--put",
+                                              "--get",       "--artifact", "--outputs", "--events",    "--help",
+                                              "--allow-net", "--secret",   "--socket"};
 inline constexpr size_t kMostHandover = 192 * 1024;  // what a socket takes by default; who has more runs by itself
 
 // What an attendant answers, when the run is over.

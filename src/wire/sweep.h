@@ -93,8 +93,8 @@ inline void kill_members(const char* cgroup, const SweepHands& hands) {
   raw_call(SYS_close, fd);
 }
 
-// Whoever borrowed a cell may not have brought it into its group yet: one in which nobody was seen is not known to be done with.
-// One that is not there any more is.
+// Whoever borrowed a cell may not have brought it into its group yet: one in which nobody was seen is not known to be
+// done with. One that is not there any more is.
 inline bool was_entered(SweepEntry& entry) {
   if (entry.tries > 0) return true;
   const long fd = open_members(entry.path);

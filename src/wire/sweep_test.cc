@@ -120,7 +120,8 @@ TEST(SweepList, ALentGroupIsLeftUntilSomebodyWasSeenInIt) {
   EXPECT_TRUE(sweep_detail::was_entered(entered->entries[0]));
 
   std::filesystem::remove_all(group);
-  EXPECT_FALSE(sweep_detail::sweep(*listed({"+u" + group}), 'u', hands, Lent::kEnteredOnly)) << "its borrower has removed it";
+  EXPECT_FALSE(sweep_detail::sweep(*listed({"+u" + group}), 'u', hands, Lent::kEnteredOnly))
+      << "its borrower has removed it";
 }
 
 TEST(SweepList, TakesNoPartOfARecordThatIsTooLong) {

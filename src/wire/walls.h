@@ -1,8 +1,9 @@
-// Whether another process stands behind the same walls as this one, as far as /proc tells anybody. By system calls alone:
-// a command asks before its C library has begun (src/door), an engine before it speaks to a keeper.
+// Whether another process stands behind the same walls as this one, as far as /proc tells anybody. By system calls
+// alone: a command asks before its C library has begun (src/door), an engine before it speaks to a keeper.
 //
-// Who listens for this user's commands is not dumpable, so its namespaces cannot be read by an ordinary user. But nobody
-// without root's rights gets behind a wall without a user namespace of his own, no_new_privs or a filter, which can.
+// Who listens for this user's commands is not dumpable, so its namespaces cannot be read by an ordinary user. But
+// nobody without root's rights gets behind a wall without a user namespace of his own, no_new_privs or a filter, which
+// can.
 #pragma once
 
 #include <fcntl.h>
@@ -58,8 +59,8 @@ struct Content {
     raw_call(SYS_close, fd);
     return size > 0 && size < static_cast<long>(sizeof text);
   }
-  // What follows the name of a line, up to its end; null: there is none. Who asks in the order of the file has each line
-  // looked at once.
+  // What follows the name of a line, up to its end; null: there is none. Who asks in the order of the file has each
+  // line looked at once.
   const char* line(const char* name) {
     const char* const found = line_between(name, next, end());
     const char* const out = found != nullptr ? found : line_between(name, text, next);
@@ -99,7 +100,8 @@ inline bool same_line(Content& a, Content& b, const char* name) {
 // In how many pid namespaces a process has a number, from ours on inwards.
 inline int depth(Content& status) {
   int out = 0;
-  for (const char* at = status.line("NSpid"); at != nullptr && at < status.end() && *at != '\n'; ++at) out += *at == '\t';
+  for (const char* at = status.line("NSpid"); at != nullptr && at < status.end() && *at != '\n'; ++at)
+    out += *at == '\t';
   return out;
 }
 

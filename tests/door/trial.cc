@@ -1,6 +1,6 @@
-// A trial of the start in src/door/begin.cc: whatever the C and the C++ library need a start for. Ends with the number of the first
-// thing that is not as it should be. It is run when the build is set up, and as a test. Its word says which start is expected:
-// "own" or "library".
+// A trial of the start in src/door/begin.cc: whatever the C and the C++ library need a start for. Ends with the number
+// of the first thing that is not as it should be. It is run when the build is set up, and as a test. Its word says
+// which start is expected: "own" or "library".
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@
 
 extern "C" {
 void cloche_hand_over(const long*) {}
-extern const int _dl_x86_cpu_features[];  // what the library learnt of the cpu; the first is its maker, 0 if it did not ask
+extern const int
+    _dl_x86_cpu_features[];  // what the library learnt of the cpu; the first is its maker, 0 if it did not ask
 }
 
 namespace {

@@ -2,8 +2,8 @@
 // an allowed method, carries the context once and as the rule has it, and has no member but those of JSON-RPC.
 //
 // The first byte says how the guest's stream is cut, the next two how long it is. What follows is the service's, in
-// pieces that begin with their length: over HTTP it matters whether it spoke before or after it was asked. No byte has a
-// meaning of its own, so that each of them reaches the broker.
+// pieces that begin with their length: over HTTP it matters whether it spoke before or after it was asked. No byte has
+// a meaning of its own, so that each of them reaches the broker.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Names of a proposal, git's settings and the journal of an application: no path that is accepted leads out of the tree, no other
-// spelling of a protected name passes, and nothing in a journal names a place that a proposal could not.
+// Names of a proposal, git's settings and the journal of an application: no path that is accepted leads out of the
+// tree, no other spelling of a protected name passes, and nothing in a journal names a place that a proposal could not.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -237,10 +237,10 @@ void complete(Case& c) {
   c.no_process = c.user_only ? found->no_process_user : found->no_process;
   c.no_process_user = found->no_process_user;
   c.same_for_all = std::ranges::all_of(attacks(), [&](const prove::Attack& one) {
-    return !is_meant(one) || (one.options == c.options && one.bait == c.bait && one.held == c.expected &&
-                              one.no_bwrap == c.no_bwrap && one.no_bwrap_root == c.no_bwrap_root &&
-                              one.no_process == found->no_process &&
-                              one.no_process_user == c.no_process_user && one.process_args == found->process_args);
+    return !is_meant(one) ||
+           (one.options == c.options && one.bait == c.bait && one.held == c.expected && one.no_bwrap == c.no_bwrap &&
+            one.no_bwrap_root == c.no_bwrap_root && one.no_process == found->no_process &&
+            one.no_process_user == c.no_process_user && one.process_args == found->process_args);
   });
 }
 

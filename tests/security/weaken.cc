@@ -24,7 +24,8 @@ template <typename Predicate>
 Status drop_steps(Plan& plan, std::string_view what, Predicate&& goes) {
   const auto count = std::erase_if(plan.steps, goes);
   // Without a filter there is nothing that could tell.
-  if (std::ranges::find(plan.steps, StepKind::kFilter, &Step::kind) == plan.steps.end()) plan.watch = filter::Watch::kNothing;
+  if (std::ranges::find(plan.steps, StepKind::kFilter, &Step::kind) == plan.steps.end())
+    plan.watch = filter::Watch::kNothing;
   return count > 0 ? Status{} : nothing(what);
 }
 
