@@ -91,6 +91,17 @@ void LearnSession::note_gained(const LearnTry& tried) {
   }
 }
 
+// A policy that is widened shows it as a diff; one that extends another is not read beside it.
+void LearnSession::tell_of_uncovered(const Policy& learnt) {
+  for (const Item& item : items_) {
+    const bool stays = std::ranges::find(learnt.files.read, item.what) != learnt.files.read.end() ||
+                       std::ranges::find(learnt.files.exec, item.what) != learnt.files.exec.end();
+    if (item.kind != Kind::kUncover || stays) continue;
+    remarks_.push_back(fmt::format("{} is not granted by itself any more: it lies in what is changed, and is changed.",
+                                   learn::harmless(item.what)));
+  }
+}
+
 // In a policy under which the command succeeds all the same.
 void LearnSession::tell_of_lost_changes() {
   for (const std::string& place : gained_) {

@@ -100,6 +100,7 @@ Status LearnSession::observe() {
     std::vector<Item> all = given;
     all.insert(all.end(), always.begin(), always.end());
     all.insert(all.end(), more.begin(), more.end());
+    add_new(all, learn::in_the_way(base_, all, home()));
     say(round == 0 ? "running the command under observation, on private copies"
                    : "it failed; again with what it wanted");
     LearnTry tried = runs_.run(with_way_out(widened(all)), Observe::kAll);
@@ -248,6 +249,7 @@ std::vector<Item> LearnSession::starting_place() const {
 Status LearnSession::check_and_widen() {
   bool looked = false;
   for (int round = 0; round < kMostRounds; ++round) {
+    add_new(items_, learn::in_the_way(base_, items_, home()));
     say(fmt::format("checking the {} grants that it seems to need", items_.size()));
     const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
@@ -440,7 +442,9 @@ LearnEnd LearnSession::learn() {
   learnt.policy.limits = limits_;
   settle(learnt.policy);
   drop_what_is_there(learnt.policy);
+  tell_of_uncovered(learnt.policy);
   learnt.items = items_;
+  std::erase_if(learnt.items, [](const Item& item) { return item.kind == Kind::kUncover; });
   learnt.untried = untried_;
   std::erase_if(wanted_, &learn::Wanted::looked);
   tell_of_lost_changes();

@@ -60,6 +60,7 @@ class LearnSession {
   bool shows_in_nothing(const learn::Item& item) const;
   void note_gained(const LearnTry& tried);
   void tell_of_lost_changes();
+  void tell_of_uncovered(const Policy& learnt);
   void tell_of_repository(const LearnTry& failed);
   bool adds_loopback(std::vector<learn::Item>& always);
   void tell_of_secrets() const;
