@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/learn_session.h"
 #include "cli/learn_view.h"
@@ -28,6 +29,7 @@ bool LearnSession::takes_other_words(const LearnTry& tried) {
   if (!differs || !differs->same_shape) return false;
   must_.agree_with(tried.changed);
   model_->out = tried.out;
+  if (std::exchange(other_words_, true)) return true;
   const std::string remark = fmt::format(
       "It writes other numbers under this policy than with everything in view (first in line {}): such are sizes and "
       "numbers of links of directories.",

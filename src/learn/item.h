@@ -31,6 +31,7 @@ struct Item {
   std::string note = {};    // for the comment beside it: how much it widens
   std::string direct = {};  // kChange: what files.write would name, which may be one file; kUncover: the path
   bool directory = false;   // kRead, kExec: whatever lies in it is granted, too
+  bool only_there = false;  // kRead of a directory: nobody saw it listed, so perhaps it only has to be there
   bool operator==(const Item&) const = default;
 };
 
