@@ -241,6 +241,15 @@ bool is_of_the_cell(const Plan& plan, const std::string& path) {
   return (rights_to(plan, path) & ll::kMakeReg) != 0 && !is_of_the_host(plan, path);
 }
 
+bool is_missing_in_own_etc(const Plan& plan, const std::string& path) {
+  constexpr auto kThere = std::to_array<std::string_view>(
+      {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ld.so.cache", "/etc/ssl/certs"});
+  if (!covers("/etc", path) || is_of_the_host(plan, path)) return false;
+  // Directories on the way to what is there are there, too.
+  const auto leads = [&](std::string_view there) { return covers(path, std::string(there)); };
+  return std::ranges::none_of(kThere, leads) && std::ranges::none_of(plan.grants, leads);
+}
+
 namespace {
 
 // Whoever may write to it, and be it the guest's own.

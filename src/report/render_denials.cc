@@ -91,7 +91,7 @@ bool is_usual(const Denial& denial) {
   const bool asks = denial.what == "read" || denial.what == "exec";
   return denial.what == "more" || (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
          (denial.what == "write" && (denial.never == kNoOwners || denial.detail == "/run/mount")) ||
-         (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
+         (denial.what == "socket" && denial.detail == kNetlink) ||
          (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py")) ||
          (denial.what == "read" &&
           (denial.detail.starts_with("/sys/fs/cgroup/") ||  // node, Java: how much memory is there
@@ -218,7 +218,8 @@ std::string denial_summary(const Report& report) {
   for (const Denial& denial : report.denials) {
     if (denial.what == "more") unlisted += denial.count;
     const bool said = (offline || !failed) && denial.what == "read" && is_of_resolver(denial.detail);
-    const bool is_missed = failed && denial.detail.starts_with('/') && is_named(denial, report.err.tail);
+    const bool has_name = denial.detail.starts_with('/') || denial.detail == kNetlink;
+    const bool is_missed = failed && has_name && is_named(denial, report.err.tail);
     const bool is_news = (!is_usual(denial) || is_missed) && (failed || !is_no_loss(denial));
     if (denial.what == "more" || said) continue;
     if (denial.count == 0 && news.empty()) return perhaps(denial);
@@ -242,7 +243,8 @@ std::string denial_summary(const Report& report) {
   std::string out = fmt::format("{} {}", printable(first.what), short_detail(first));
   if (!any_news) out += ", which most programs do without";
   out += allowed_by(first);
-  if ((is_of_internet(first) || first.never == kOwnProc) && !first.never.empty()) out += "; " + printable(first.never);
+  const bool is_by_design = is_of_internet(first) || first.never == kOwnProc || (any_news && first.detail == kNetlink);
+  if (is_by_design && !first.never.empty()) out += "; " + printable(first.never);
   if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted != 0 ? "at least " : "", news.size() - 1);
   if (news.size() == 1 && failed && unlisted != 0) out += "; " + not_listed(unlisted);
   return out;
