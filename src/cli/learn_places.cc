@@ -9,8 +9,8 @@ namespace cloche::cli {
 using learn::Item;
 using learn::Kind;
 
-// A directory above what is in view is there as well, with nothing else in it: whoever lists it is told too little, and a
-// run that is granted the directory would write something else.
+// A directory above what is in view is there as well, with nothing else in it: whoever lists it is told too little, and
+// a run that is granted the directory would write something else.
 std::vector<Item> LearnSession::listed_in_part(std::vector<Item> items, const Policy& of_run) const {
   std::erase_if(items, [](const Item& item) { return item.kind != Kind::kRead || !item.directory; });
   return not_given(std::move(items), of_run);
