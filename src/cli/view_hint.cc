@@ -76,7 +76,8 @@ bool sounds_like_an_empty_directory(std::string_view errors) {
 
 void hint_at_directory(Report& report, const Policy& policy, const RunArgs& args, const Environment& env) {
   if (!policy.sockets.empty() || !failed_by_itself(report) || !report.outcome.hint.empty()) return;
-  if (!std::ranges::all_of(report.denials, is_usual) || !sounds_like_an_empty_directory(report.err.tail)) return;
+  const auto usual = [&](const Denial& denial) { return is_usual_beside(denial, report.err.tail); };
+  if (!std::ranges::all_of(report.denials, usual) || !sounds_like_an_empty_directory(report.err.tail)) return;
   const std::string here = current_directory();
   if (here.empty() || is_empty(here)) return;
   const auto home = env.find("HOME");

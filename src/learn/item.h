@@ -19,8 +19,8 @@ enum class Kind : std::uint8_t {
   kHost,    // "api.example.org:443"
   kSocket,  // path
   kLoopback,
-  // A grant of the policy that is learnt from, as it spells it, of a path (`direct`) that is changed: a mount of its own
-  // inside of a workspace, which nobody can change, remove or replace. It leaves where a change covers it.
+  // A grant of the policy that is learnt from, as it spells it, of a path (`direct`) that is changed: a mount of its
+  // own inside of a workspace, which nobody can change, remove or replace. It leaves where a change covers it.
   kUncover,
 };
 std::string_view to_string(Kind);  // the policy's key: "files.read", "env.pass"

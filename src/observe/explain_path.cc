@@ -158,6 +158,9 @@ Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, con
   }
   if (is_on_the_way(s, found) && found.links.empty()) return advise_way(found.real, asked);
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
+    const std::string folder = folder_of(place_of(s));
+    const bool changes = is_the_hosts(plan, folder) && (rights_to(plan, folder) & ll::kMakeReg) != 0;
+    if (changes) return advise_uncover(place_of(s), plan);
     return advise_mounted(advise_path(found.real, need.right, asked));
   }
   Linked linked{found.real, {}, is_of_the_host(plan, found.real) && suffices(rights_to(plan, found.real), need)};

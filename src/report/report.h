@@ -105,9 +105,9 @@ inline constexpr std::string_view kNetlink = "AF_NETLINK, raw";
 
 // What programs say that failed of a file without naming it; empty: nothing that is known.
 constexpr std::string_view words_about(std::string_view path) {
-  if (path == "/proc/meminfo") return "total memory";   // ps
-  if (path == "/proc/uptime") return "system uptime";   // uptime
-  if (path == kNetlink) return "etlink";                // ip
+  if (path == "/proc/meminfo") return "total memory";  // ps
+  if (path == "/proc/uptime") return "system uptime";  // uptime
+  if (path == kNetlink) return "etlink";               // ip
   return {};
 }
 

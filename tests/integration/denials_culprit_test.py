@@ -141,6 +141,26 @@ class TheCulprit(DenialCase):
                 self.assertEqual(self.cloche("run", "--policy", both, "--", *command).returncode, 126)
                 self.helps(first["allow"], *command)
 
+    def test_X4_a_file_that_is_granted_in_a_directory_that_may_be_changed(self):
+        os.chmod(self.place, 0o777)
+        one = os.path.join(self.place, "one")
+        with open(one, "w", encoding="utf-8") as file:
+            file.write("one\n")
+        os.chmod(one, 0o666)
+        for way in ("--write", "--workspace"):
+            with self.subTest(way):
+                _, report = self.run_report(way, self.place, "--read", one, "--", "sed", "-i", "s/one/uno/", one)
+                never = self.denial(report, "write", one)["never"]
+                self.assertIn("may be changed already: take it out of files.read (--read)", never)
+                self.assertEqual(self.cloche("run", way, self.place, "--", "sed", "-i", "s/one/uno/", one).returncode, 0)
+
+    def test_X4_what_shells_ask_for_is_not_what_a_guest_failed_of(self):
+        code, _, said = self.ended("bash", "-c", "cat none", options=["--read", self.data])
+        self.assertEqual(code, 1)
+        self.assertRegex(said, "^nothing but what most programs do without, such as socket AF_UNIX;")
+        done = self.cloche("run", "--read", ".", "--", "bash", "-c", "cat data", cwd=self.place)
+        self.assertIn(b'--cwd "$PWD"', done.stderr)
+
     def test_X4_a_directory_beside_what_is_granted(self):
         for name in ("granted", "there"):
             os.mkdir(os.path.join(self.place, name))
