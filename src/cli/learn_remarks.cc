@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/learn_session.h"
 #include "cli/learn_view.h"
@@ -28,6 +29,7 @@ bool LearnSession::takes_other_words(const LearnTry& tried) {
   if (!differs || !differs->same_shape) return false;
   must_.agree_with(tried.changed);
   model_->out = tried.out;
+  if (std::exchange(other_words_, true)) return true;
   const std::string remark = fmt::format(
       "It writes other numbers under this policy than with everything in view (first in line {}): such are sizes and "
       "numbers of links of directories.",
@@ -88,6 +90,17 @@ void LearnSession::note_gained(const LearnTry& tried) {
     const bool changed =
         std::ranges::any_of(tried.changed.paths, [&](const std::string& path) { return path_covers(item.what, path); });
     if (changed) gained_.push_back(item.what);
+  }
+}
+
+// A policy that is widened shows it as a diff; one that extends another is not read beside it.
+void LearnSession::tell_of_uncovered(const Policy& learnt) {
+  for (const Item& item : items_) {
+    const bool stays = std::ranges::find(learnt.files.read, item.what) != learnt.files.read.end() ||
+                       std::ranges::find(learnt.files.exec, item.what) != learnt.files.exec.end();
+    if (item.kind != Kind::kUncover || stays) continue;
+    remarks_.push_back(fmt::format("{} is not granted by itself any more: it lies in what is changed, and is changed.",
+                                   learn::harmless(item.what)));
   }
 }
 

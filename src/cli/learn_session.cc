@@ -96,12 +96,14 @@ Status LearnSession::observe() {
     say("each run reaches the hosts and sockets that it may reach: what it does there, it does many times");
   }
   std::vector<Item> more;
+  const char* why = "";
   for (int round = 0;; ++round) {
     std::vector<Item> all = given;
     all.insert(all.end(), always.begin(), always.end());
     all.insert(all.end(), more.begin(), more.end());
-    say(round == 0 ? "running the command under observation, on private copies"
-                   : "it failed; again with what it wanted");
+    add_new(all, learn::in_the_way(base_, all, home()));
+    say(round == 0 ? "running the command under observation, on private copies" : why);
+    why = "it failed; again with what it wanted";
     LearnTry tried = runs_.run(with_way_out(widened(all)), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
     const std::vector<Item> program =
@@ -115,6 +117,10 @@ Status LearnSession::observe() {
     }
     const bool done = tried.report.outcome.kind == OutcomeKind::kExited && tried.report.outcome.code == 0;
     Collected found = seen_in(tried, done ? Hidden::kLeave : Hidden::kGrant);
+    if (done && !bare && round < kMostRounds && add_new(more, listed_in_part(found.items, tried.policy)) != 0) {
+      why = "it listed a directory of which not all is in view; again with all of it";
+      continue;
+    }
     if (done) wanted_.clear();  // what it missed before it has by now, or does without
     want(found.wanted);
     if (!done && !never_began(tried.report) && adds_loopback(always)) {
@@ -235,19 +241,10 @@ std::vector<Item> LearnSession::lost_changes(const LearnTry& tried) const {
   return out;
 }
 
-// For a command that uses nothing of its directory but where it is.
-std::vector<Item> LearnSession::starting_place() const {
-  const auto cwd = std::ranges::find(items_, Kind::kCwd, &Item::kind);
-  if (cwd == items_.end() || shows(widened(items_), cwd->what)) return {};
-  Item item{Kind::kRead, cwd->what, "the command starts there", {}, true};
-  const bool fits = learn::ungrantable(item).empty() && !is_secret_place(item.what, secrets_) &&
-                    secrets_below(item.what, secrets_) == Below::kNothing;
-  return fits ? std::vector{item} : std::vector<Item>();
-}
-
 Status LearnSession::check_and_widen() {
   bool looked = false;
   for (int round = 0; round < kMostRounds; ++round) {
+    add_new(items_, learn::in_the_way(base_, items_, home()));
     say(fmt::format("checking the {} grants that it seems to need", items_.size()));
     const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
@@ -302,6 +299,7 @@ void LearnSession::tighten() {
     const learn::Trials trials{[this](const std::vector<Item>& items) { return does_with(items); },
                                [this] { return may_try(); }};
     untried_ = learn::minimise(all, [this](const Item& item) { return is_settled(item); }, trials).untried;
+    narrow();
     // What was kept for the sake of words or names that nobody can rely on is tried again.
   } while (doubts != doubts_ && may_try());
   if (!untried_.empty()) {
@@ -438,7 +436,9 @@ LearnEnd LearnSession::learn() {
   learnt.policy.limits = limits_;
   settle(learnt.policy);
   drop_what_is_there(learnt.policy);
+  tell_of_uncovered(learnt.policy);
   learnt.items = items_;
+  std::erase_if(learnt.items, [](const Item& item) { return item.kind == Kind::kUncover; });
   learnt.untried = untried_;
   std::erase_if(wanted_, &learn::Wanted::looked);
   tell_of_lost_changes();

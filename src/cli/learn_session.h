@@ -50,6 +50,7 @@ class LearnSession {
   std::vector<learn::Item> program_out_of_view(const Policy& of_run);
   Status check_and_widen();
   void tighten();
+  void narrow();
   bool does_with(const std::vector<learn::Item>& items);
   bool may_try() const;
   void raise_to_what_was_said(Limits& limits) const;
@@ -60,6 +61,7 @@ class LearnSession {
   bool shows_in_nothing(const learn::Item& item) const;
   void note_gained(const LearnTry& tried);
   void tell_of_lost_changes();
+  void tell_of_uncovered(const Policy& learnt);
   void tell_of_repository(const LearnTry& failed);
   bool adds_loopback(std::vector<learn::Item>& always);
   void tell_of_secrets() const;
@@ -78,6 +80,7 @@ class LearnSession {
   bool shows(const Policy& policy, const std::string& path) const;
   learn::Setting setting(const Policy& of_run, learn::Hidden hidden) const;
   learn::Collected seen_in(const LearnTry& tried, learn::Hidden hidden) const;
+  std::vector<learn::Item> listed_in_part(std::vector<learn::Item> items, const Policy& of_run) const;
   std::vector<learn::Item> not_given(std::vector<learn::Item> items, const Policy& policy) const;
   std::size_t add_new(std::vector<learn::Item>& to, std::vector<learn::Item> from) const;
   bool says_the_same(const LearnTry& tried) const;
@@ -111,6 +114,7 @@ class LearnSession {
   std::vector<learn::Item> seen_;     // what it was seen to use
   std::vector<std::string> gained_;   // places that the checked run changed, and the observed one could not
   std::vector<std::string> remarks_;  // on what was learnt, for the policy
+  bool other_words_ = false;          // it writes other numbers under its policy, as of directories of the cell
   bool steady_ = true;                // two runs of the same say the same
   std::size_t doubts_ = 0;            // how often something that was compared turned out to differ by itself
   std::vector<learn::Item> items_;    // what is known to suffice, once it was checked

@@ -28,6 +28,7 @@ constexpr std::size_t kMostGrants = 192;
 constexpr std::size_t kMostCopies = 24;
 constexpr std::size_t kMostEntries = 65'536;  // of a directory that is counted
 constexpr int kDeepestSplit = 4;
+constexpr int kMostDirectories = 32;  // to look for a file in
 constexpr Millis kLongestLook{4000};
 constexpr int kMostLinks = 40;  // as the kernel has it
 
@@ -100,6 +101,31 @@ bool is_of_session(const std::string& name) {
   return std::ranges::find(kSession, name) != kSession.end() || name.starts_with("CLOCHE_");
 }
 
+// The smallest by its size, and of these the first by its name: the same in each run.
+std::optional<Item> smallest_file(const std::string& directory, const Secrets& secrets, int& directories) {
+  std::optional<Item> out;
+  if (--directories < 0) return out;
+  off_t size = 0;
+  const auto names = names_in(directory);
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    const std::string path = (directory == "/" ? "" : directory) + "/" + name;
+    struct stat st{};
+    if (::lstat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode) || (out && st.st_size >= size)) continue;
+    Item item{Kind::kRead, path, "any file of a directory that has to be there, and of which no more is read"};
+    const bool readable = !is_secret_place(path, secrets) && ::access(path.c_str(), R_OK) == 0;
+    if (!readable || !learn::ungrantable(item).empty()) continue;
+    size = st.st_size;
+    out = std::move(item);
+  }
+  for (std::size_t i = 0; !out && names && i < names->size() && directories > 0; ++i) {
+    const std::string path = (directory == "/" ? "" : directory) + "/" + (*names)[i];
+    struct stat st{};
+    const bool looks_in = ::lstat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode) && !is_secret_place(path, secrets);
+    if (looks_in) out = smallest_file(path, secrets, directories);
+  }
+  return out;
+}
+
 class View {
  public:
   explicit View(const Secrets& secrets) : secrets_(secrets), until_(Clock::now() + kLongestLook) {}
@@ -170,6 +196,11 @@ std::vector<Item> wide_view(const std::string& cwd, const Secrets& secrets) {
   view.add(secrets.home, Kind::kExec, 0);
   for (const char* place : {"/opt", "/srv", "/mnt", "/media"}) view.add(place, Kind::kExec, 0);
   return view.take();
+}
+
+std::optional<Item> foothold_in(const std::string& directory, const Secrets& secrets) {
+  int directories = kMostDirectories;
+  return smallest_file(directory, secrets, directories);
 }
 
 std::vector<Item> passable(const std::map<std::string, std::string>& env) {

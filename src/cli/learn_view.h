@@ -1,6 +1,7 @@
 // The host's files for `cloche learn`: what a run that is learnt from is shown, and what its steps led to.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ std::string repository_above(const std::string& directory);
 // directory and in the places of optional software, to be read and executed; never a place of secrets, nor a directory
 // with one somewhere in it.
 std::vector<learn::Item> wide_view(const std::string& cwd, const Secrets& secrets);
+
+// The least of a directory that makes it be there: its smallest file, or else one further down. Never a secret.
+std::optional<learn::Item> foothold_in(const std::string& directory, const Secrets& secrets);
 
 // Variables that may be tried: neither dangerous nor secret-like, nor about the caller's own session.
 std::vector<learn::Item> passable(const std::map<std::string, std::string>& env);

@@ -195,6 +195,7 @@ class Collector {
     if (shown || (only_looks && above)) return;
     Item item{kind, found->real, {}, {}, found->directory};
     if (found->directory) item.note = only_looks ? kOnlyLooked : kListed;
+    item.only_there = found->directory && only_looks;
     // Libraries are opened to be read and then mapped to be executed.
     if (!found->directory && !only_looks && host_.is_program(found->real)) item.kind = Kind::kExec;
     item = spelled(std::move(item));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/steps.h"
 #include "policy/check.h"
 #include "policy/key_value.h"
 
@@ -58,6 +59,16 @@ void add(Policy& policy, const Item& item, Changes changes) {
     case Kind::kLoopback:
       policy.loopback = true;
       return;
+    case Kind::kUncover:
+      return;  // when it is known what is changed
+  }
+}
+
+void uncover(Policy& policy, const std::vector<Item>& items, const std::vector<std::string>& places) {
+  for (const Item& item : items) {
+    const auto covers = [&](const std::string& place) { return path_covers(place, item.direct); };
+    if (item.kind != Kind::kUncover || std::ranges::none_of(places, covers)) continue;
+    for (auto* list : {&policy.files.read, &policy.files.exec}) std::erase(*list, item.what);
   }
 }
 
@@ -81,6 +92,8 @@ std::string_view to_string(Kind kind) {
       return "net.allow";
     case Kind::kLoopback:
       return "net.loopback";
+    case Kind::kUncover:
+      return "files";
     case Kind::kSocket:
       break;
   }
@@ -102,6 +115,13 @@ Policy compose(const Policy& base, const std::vector<Item>& items, Changes chang
   const auto is_new = [&](const std::vector<std::string>& before, const std::string& path) {
     return !has(before, path);
   };
+  std::vector<std::string> changed = policy.workspace.path;
+  for (const std::string& path : policy.files.write) {
+    if (!is_new(base.files.write, path)) continue;
+    changed.push_back(path);
+    for (auto* list : {&policy.files.read, &policy.files.exec}) std::erase(*list, path);  // no path is in two lists
+  }
+  uncover(policy, items, changed);
   const std::set exec = set_of(policy.files.exec);
   const std::set write = set_of(policy.files.write);
   const std::set places = set_of(policy.workspace.path);
@@ -119,6 +139,28 @@ Policy compose(const Policy& base, const std::vector<Item>& items, Changes chang
   }
   settle_workspaces(policy);
   return policy;
+}
+
+std::vector<Item> in_the_way(const Policy& base, const std::vector<Item>& items, const std::string& home) {
+  std::vector<std::string> places = expand_home(base.workspace.path, home);
+  for (const Item& item : items) {
+    if (item.kind == Kind::kChange) places.push_back(item.what);
+  }
+  std::vector<Item> out;
+  bool executed = false;
+  for (const auto* list : {&base.files.read, &base.files.exec}) {
+    for (const std::string& text : *list) {
+      const std::string path = clean_path(expand_home(text, home));
+      const auto covers = [&](const std::string& place) { return place != text && path_covers(place, path); };
+      if (std::ranges::none_of(places, covers)) continue;
+      executed = executed || list == &base.files.exec;
+      out.push_back({Kind::kUncover, text, {}, path});
+    }
+  }
+  if (executed && !base.files.exec_writable) {
+    out.push_back({Kind::kExecWritable, "what may be executed lies in what it changes"});
+  }
+  return out;
 }
 
 Policy without_writes(Policy policy, bool (*is_directory)(const std::string&)) {

@@ -19,6 +19,9 @@ enum class Kind : std::uint8_t {
   kHost,    // "api.example.org:443"
   kSocket,  // path
   kLoopback,
+  // A grant of the policy that is learnt from, as it spells it, of a path (`direct`) that is changed: a mount of its
+  // own inside of a workspace, which nobody can change, remove or replace. It leaves where a change covers it.
+  kUncover,
 };
 std::string_view to_string(Kind);  // the policy's key: "files.read", "env.pass"
 
@@ -26,8 +29,9 @@ struct Item {
   Kind kind{};
   std::string what;
   std::string note = {};    // for the comment beside it: how much it widens
-  std::string direct = {};  // kChange: what files.write would name, which may be one file
+  std::string direct = {};  // kChange: what files.write would name, which may be one file; kUncover: the path
   bool directory = false;   // kRead, kExec: whatever lies in it is granted, too
+  bool only_there = false;  // kRead of a directory: nobody saw it listed, so perhaps it only has to be there
   bool operator==(const Item&) const = default;
 };
 
@@ -50,6 +54,8 @@ enum class Changes : std::uint8_t {
 
 // The policy with the items in it. Whatever one of them covers is left out.
 Policy compose(const Policy& base, const std::vector<Item>& items, Changes changes);
+// Of what the base lets be read or executed, that which lies inside of what the items, or the base, let be changed.
+std::vector<Item> in_the_way(const Policy& base, const std::vector<Item>& items, const std::string& home);
 // The same for a trial: nothing of it reaches the host's files, whatever the base grants. `is_directory` tells of
 // paths that files.write names.
 Policy without_writes(Policy policy, bool (*is_directory)(const std::string&));

@@ -274,6 +274,14 @@ Advice advise_mounted(const Advice& folder) {
                folder.allow);
 }
 
+Advice advise_uncover(const std::string& path, const Plan& plan) {
+  const std::vector<std::string> keys = keys_that_name(path, plan);
+  return never(
+      fmt::format("what is granted by itself can be neither removed nor replaced, and its directory may be changed "
+                  "already: take it out of {}",
+                  keys.empty() ? std::string("the policy") : keys.front()));
+}
+
 Advice advise_apart(const Advice& both) {
   if (both.allow.empty()) return never(std::string(kApart));
   return never(fmt::format("{}, or name both by one line in place of two: {}", kApart, both.allow));

@@ -29,6 +29,8 @@ struct Linked {
 Advice advise_linked(const Linked& linked, Right right, const Asked& asked);
 // Granted by itself, so that it can be neither removed nor replaced; `folder` is the advice for its directory.
 Advice advise_mounted(const Advice& folder);
+// The same where the directory may be changed already, so that only the grant of the path itself is in the way.
+Advice advise_uncover(const std::string& path, const Plan& plan);
 // A guest with a user of its own, whom the mode of `closed` keeps out. `then` is what a cell that maps owners needs
 // besides; empty where it is granted already.
 Advice advise_stranger(const std::string& closed, const Plan& plan, const Advice& then);

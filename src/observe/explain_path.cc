@@ -158,6 +158,9 @@ Advice advice_by_plan(const Sighting& s, const Plan& plan, const Need& need, con
   }
   if (is_on_the_way(s, found) && found.links.empty()) return advise_way(found.real, asked);
   if (is_of_folder(s) && s.presence == Presence::kThere && is_a_mount(plan, place_of(s))) {
+    const std::string folder = folder_of(place_of(s));
+    const bool changes = is_the_hosts(plan, folder) && (rights_to(plan, folder) & ll::kMakeReg) != 0;
+    if (changes) return advise_uncover(place_of(s), plan);
     return advise_mounted(advise_path(found.real, need.right, asked));
   }
   Linked linked{found.real, {}, is_of_the_host(plan, found.real) && suffices(rights_to(plan, found.real), need)};
@@ -239,6 +242,15 @@ bool is_within_rights(const Sighting& s, const Plan& plan) { return !is_held_bac
 
 bool is_of_the_cell(const Plan& plan, const std::string& path) {
   return (rights_to(plan, path) & ll::kMakeReg) != 0 && !is_of_the_host(plan, path);
+}
+
+bool is_missing_in_own_etc(const Plan& plan, const std::string& path) {
+  constexpr auto kThere = std::to_array<std::string_view>(
+      {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ld.so.cache", "/etc/ssl/certs"});
+  if (!covers("/etc", path) || is_of_the_host(plan, path)) return false;
+  // Directories on the way to what is there are there, too.
+  const auto leads = [&](std::string_view there) { return covers(path, std::string(there)); };
+  return std::ranges::none_of(kThere, leads) && std::ranges::none_of(plan.grants, leads);
 }
 
 namespace {

@@ -14,6 +14,8 @@ Denial denial_of(std::string what, std::string detail, const Sighting& s, const 
 bool is_within_rights(const Sighting& s, const Plan& plan);
 // Writable, and not the host's: /tmp, /work.
 bool is_of_the_cell(const Plan& plan, const std::string& path);
+// In /etc, of which a cell has a few files of its own and of the host's, and this is none of them.
+bool is_missing_in_own_etc(const Plan& plan, const std::string& path);
 std::optional<Denial> explain_path(const Sighting& s, const Plan& plan, const HostLook& look);
 // The kernel opens the interpreter of a script by itself, and nobody tells of it.
 std::optional<Denial> explain_interpreter(const Sighting& s, const Plan& plan, const HostLook& look);

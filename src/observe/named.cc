@@ -119,7 +119,8 @@ void find_missing(std::vector<Sighting>& named, const std::vector<Sighting>& see
     const auto holds = [&](const std::string& path) { return path_covers(path, name.what); };
     const auto is_made = [&](const Step& step) { return absolute("/", step.a) == name.what; };
     if (std::ranges::any_of(plan.steps, is_made)) continue;  // one of the cell's own places
-    if (is_of_the_cell(plan, name.what) && std::ranges::none_of(there, holds)) name.presence = Presence::kMissing;
+    const bool own = is_of_the_cell(plan, name.what) || is_missing_in_own_etc(plan, name.what);
+    if (own && std::ranges::none_of(there, holds)) name.presence = Presence::kMissing;
   }
 }
 
@@ -174,7 +175,7 @@ bool put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
   const auto place = [&](const Denial& denial) -> std::size_t {
     if (denial.what == "socket" && denial.detail.starts_with("AF_INET")) return network;
     if (denial.what == "syscall") return place_of_call(text, denial.detail);
-    if (!is_of_a_path(denial)) return 0;
+    if (!is_of_a_path(denial) && denial.detail != kNetlink) return 0;
     const std::string_view name = denial.detail;
     if (const std::string_view words = words_about(name); !words.empty()) {
       if (const std::size_t at = text.rfind(words); at != std::string_view::npos) return at + 1;

@@ -102,6 +102,39 @@ TEST(Named, X4_WhatOnlyTheHostHasInAPlaceOfTheCellIsMissing) {
   EXPECT_THAT(told({}, on_the_host()), IsEmpty()) << "there it is the host's";
 }
 
+TEST(Named, X4_OfEtcACellHasItsOwn) {
+  Plan plan = sample();
+  plan.reach.push_back({"/etc", landlock::kRead});
+  plan.reach.push_back({"/etc/mine", landlock::kRead});
+  plan.grants.push_back("/etc/mine");
+  plan.steps.push_back({.kind = wire::StepKind::kFile, .a = "etc/resolv.conf"});
+  Host host;
+  for (const char* name : {"/etc", "/etc/ssl", "/etc/hostname", "/etc/alternatives/x", "/etc/ssl/certs/c",
+                           "/etc/passwd", "/etc/mine/x", "/etc/resolv.conf"}) {
+    host.has(name);
+  }
+  const auto told = [&](const Plan& where) {
+    std::vector<Sighting> named = named_paths({"cp", "/etc", "/etc/ssl", "/etc/hostname", "/etc/alternatives/x",
+                                               "/etc/ssl/certs/c", "/etc/passwd", "/etc/mine/x", "/etc/resolv.conf"},
+                                              "");
+    find_missing(named, {}, where);
+    std::vector<std::string> out;
+    for (const Denial& denial : explain(named, where, host.look())) out.push_back(denial.detail + " " + denial.allow);
+    return out;
+  };
+  EXPECT_THAT(told(plan), ElementsAre("/etc/hostname files.read = [\"/etc/hostname\"]"));
+  Plan on_host = on_the_host();
+  on_host.reach.push_back({"/etc", landlock::kRead});
+  EXPECT_THAT(told(on_host), IsEmpty()) << "there it is the host's";
+}
+
+TEST(Named, X4_WhoSpeaksOfNetlinkWantedIt) {
+  std::vector<Denial> denials = {{"read", "/etc/localtime", 1}, {"socket", "AF_NETLINK, raw", 1}};
+  EXPECT_FALSE(put_named_first(denials, "ip: it failed\n", "/work"));
+  EXPECT_TRUE(put_named_first(denials, "Cannot open netlink socket: Operation not permitted\n", "/work"));
+  EXPECT_EQ(denials.front().what, "socket");
+}
+
 TEST(Named, X4_WhatTheGuestMadeOrWasGivenIsNotMissing) {
   const Host host = Host().has("/work/d/x.js");
   const auto told = [&](const std::vector<Sighting>& seen, const Plan& plan) {

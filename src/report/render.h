@@ -33,6 +33,9 @@ std::string render_summary(const Report& report, const RenderOptions& options);
 bool is_unseen(const Report& report, Guarantee guarantee);
 // What C libraries and interpreters ask for at every start and do without.
 bool is_usual(const Denial& denial);
+// The same of a guest that failed with these errors: also the socket to a daemon that the C library asks for names of
+// users first, as shells do at their start, unless they sound like a socket or a refusal.
+bool is_usual_beside(const Denial& denial, std::string_view errors);
 // The denial to look at first, with the line that allows it, and how many more there are. Usual ones come last,
 // and only after a guest that failed. Empty: none.
 std::string denial_summary(const Report& report);

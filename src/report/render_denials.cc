@@ -91,7 +91,7 @@ bool is_usual(const Denial& denial) {
   const bool asks = denial.what == "read" || denial.what == "exec";
   return denial.what == "more" || (asks && std::ranges::find(kUsual, denial.detail) != kUsual.end()) ||
          (denial.what == "write" && (denial.never == kNoOwners || denial.detail == "/run/mount")) ||
-         (denial.what == "socket" && denial.detail == "AF_NETLINK, raw") ||
+         (denial.what == "socket" && denial.detail == kNetlink) ||
          (denial.what == "read" && denial.detail.ends_with("/sitecustomize.py")) ||
          (denial.what == "read" &&
           (denial.detail.starts_with("/sys/fs/cgroup/") ||  // node, Java: how much memory is there
@@ -117,6 +117,12 @@ bool is_of_own_index(const Denial& denial) {
 // libnuma asks at its start.
 bool is_of_memory_nodes(const Denial& denial) { return denial.what == "syscall" && denial.detail == "set_mempolicy"; }
 
+bool sounds_refused(std::string_view errors) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"ermission denied", "PermissionError", "not permitted", "EACCES", "EPERM", "ocket", "onnect", "bus"});
+  return std::ranges::any_of(kWords, [&](std::string_view words) { return errors.contains(words); });
+}
+
 // What who succeeded did without.
 bool is_no_loss(const Denial& denial) {
   return is_of_name_service(denial) || is_of_two_mounts(denial) || is_of_own_index(denial) ||
@@ -141,6 +147,14 @@ bool is_named(const Denial& denial, std::string_view errors) {
 }
 
 bool is_of_internet(const Denial& denial) { return denial.what == "socket" && denial.detail.starts_with("AF_INET"); }
+
+}  // namespace
+
+bool is_usual_beside(const Denial& denial, std::string_view errors) {
+  return is_usual(denial) || (is_of_name_service(denial) && !errors.empty() && !sounds_refused(errors));
+}
+
+namespace {
 
 // What a guest may have failed of that is not in the list.
 std::string unseen_limits(const Report& report) {
@@ -218,8 +232,9 @@ std::string denial_summary(const Report& report) {
   for (const Denial& denial : report.denials) {
     if (denial.what == "more") unlisted += denial.count;
     const bool said = (offline || !failed) && denial.what == "read" && is_of_resolver(denial.detail);
-    const bool is_missed = failed && denial.detail.starts_with('/') && is_named(denial, report.err.tail);
-    const bool is_news = (!is_usual(denial) || is_missed) && (failed || !is_no_loss(denial));
+    const bool has_name = denial.detail.starts_with('/') || denial.detail == kNetlink;
+    const bool is_missed = failed && has_name && is_named(denial, report.err.tail);
+    const bool is_news = (!is_usual_beside(denial, report.err.tail) || is_missed) && (failed || !is_no_loss(denial));
     if (denial.what == "more" || said) continue;
     if (denial.count == 0 && news.empty()) return perhaps(denial);
     if (denial.count != 0) (is_news ? news : usual).push_back(&denial);
@@ -242,7 +257,8 @@ std::string denial_summary(const Report& report) {
   std::string out = fmt::format("{} {}", printable(first.what), short_detail(first));
   if (!any_news) out += ", which most programs do without";
   out += allowed_by(first);
-  if ((is_of_internet(first) || first.never == kOwnProc) && !first.never.empty()) out += "; " + printable(first.never);
+  const bool is_by_design = is_of_internet(first) || first.never == kOwnProc || (any_news && first.detail == kNetlink);
+  if (is_by_design && !first.never.empty()) out += "; " + printable(first.never);
   if (news.size() > 1) out += fmt::format("; and {}{} more", unlisted != 0 ? "at least " : "", news.size() - 1);
   if (news.size() == 1 && failed && unlisted != 0) out += "; " + not_listed(unlisted);
   return out;

@@ -39,6 +39,18 @@ TEST(Denials, X4_WhatIsUsualIsTheReasonWhereErrorsNameIt) {
   EXPECT_EQ(denial_summary(report), "") << "it did without";
 }
 
+TEST(Denials, X4_ASocketThatMostDoWithoutIsTheReasonWhereErrorsSpeakOfIt) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};
+  report.observed = "files";
+  report.denials = {{"socket", "AF_NETLINK, raw", 1, "ip", "", "it leads into the kernel"}};
+  EXPECT_THAT(denial_summary(report), HasSubstr("nothing but what most programs do without"));
+  report.err.tail = "Cannot open netlink socket: Operation not permitted\n";
+  EXPECT_EQ(denial_summary(report), "socket AF_NETLINK, raw; it leads into the kernel");
+  report.outcome.code = 0;
+  EXPECT_EQ(denial_summary(report), "") << "it did without";
+}
+
 TEST(Denials, X4_WhereALibraryPlacesMemoryIsNoNews) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kExited, 0, 0, "", "", ""};

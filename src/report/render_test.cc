@@ -323,6 +323,10 @@ TEST(Denials, X4_WhatNameServicesAndNodeAskForIsNoNews) {
   EXPECT_EQ(denial_summary(report), "");
   report.outcome.code = 1;
   EXPECT_THAT(denial_summary(report), StartsWith("socket AF_UNIX; and 1 more")) << "it may have needed that one";
+  report.err.tail = "tmux: no server: Operation not permitted\n";
+  EXPECT_THAT(denial_summary(report), StartsWith("socket AF_UNIX; and 1 more"));
+  report.err.tail = "cat: none: No such file or directory\n";
+  EXPECT_THAT(denial_summary(report), StartsWith("socket AF_UNIX, which most programs do without"));
 }
 
 TEST(Denials, X4_WhyNamesLimitsThatNobodySeesReached) {

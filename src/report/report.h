@@ -100,10 +100,14 @@ inline constexpr std::string_view kApart =
 inline constexpr std::string_view kOwnProc =
     "a cell's /proc shows its own processes and nothing of the machine, and no policy grants more of it";
 
+// A socket that the C library asks for at every turn, and does without.
+inline constexpr std::string_view kNetlink = "AF_NETLINK, raw";
+
 // What programs say that failed of a file without naming it; empty: nothing that is known.
 constexpr std::string_view words_about(std::string_view path) {
   if (path == "/proc/meminfo") return "total memory";  // ps
   if (path == "/proc/uptime") return "system uptime";  // uptime
+  if (path == kNetlink) return "etlink";               // ip
   return {};
 }
 

@@ -61,7 +61,8 @@ void add_named(Report& report, std::string_view errors, const std::vector<observ
   const bool any = observe::put_named_first(report.denials, errors, plan.cwd);
   const std::vector<observe::Sighting> named = observe::named_paths(report.argv, errors);
   std::vector<Denial> first;
-  if (std::ranges::all_of(report.denials, is_usual)) {
+  const auto usual = [&](const Denial& denial) { return is_usual_beside(denial, errors); };
+  if (std::ranges::all_of(report.denials, usual)) {
     first = unseen(named, seen, report, plan, look);
   } else {
     first = observe::explain_ways(report.denials, named, plan, look);

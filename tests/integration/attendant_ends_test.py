@@ -14,6 +14,7 @@ import time
 from attendant_case import AttendantCase
 from cell import CLOCHE, LIMITS, STUBBORN, TIMEOUT, mark, processes_with
 from keeper_case import lives
+from turns import for_root
 
 MAGIC = 0xC10CE00000000001
 ROUNDS = 10 if os.environ.get("SANITIZED") else 30
@@ -350,10 +351,9 @@ class Nonsense(AttendantCase):
         for end in silent:
             end.close()
 
+    @for_root("nobody else can count the descriptors of a process that is not dumpable")
     def test_descriptors_of_who_is_sent_away_are_closed(self):
         pid = self.start_attended()
-        if os.geteuid() != 0:
-            return  # who cannot count the descriptors of a process that is not dumpable
         self.settle()
         before = len(glob.glob(f"/proc/{pid}/fd/*"))
         null = os.open("/dev/null", os.O_RDWR)

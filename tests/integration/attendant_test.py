@@ -8,6 +8,7 @@ import time
 from attendant_case import AttendantCase
 from cell import CLOCHE, LIMITS, TIMEOUT, output_of
 from keeper_case import lives
+from turns import for_root
 
 TELL = "import os, sys; print(sys.argv[1:], os.environ.get('WORD'), os.getcwd(), sys.stdin.read()); " \
        "print('other', file=sys.stderr); sys.exit(7)"
@@ -258,8 +259,10 @@ class Declined(AttendantCase):
     def test_strangers(self):
         self.start_attended()
         self.assert_own("--", "true", prefix=["setpriv", "--no-new-privs"])
-        if os.geteuid() != 0:
-            return
+
+    @for_root("nobody else enters a namespace alone, or gives up a capability")
+    def test_strangers_of_root(self):
+        self.start_attended()
         for flags in (["-m"], ["-n"], ["-T"], ["-p", "-f", "--mount-proc"]):
             self.assert_own("--", "true", prefix=["unshare", *flags])
         self.assert_own("--", "true", prefix=["setpriv", "--bounding-set", "-sys_time"])

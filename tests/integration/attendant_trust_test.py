@@ -7,6 +7,7 @@ import subprocess
 from attendant_case import AttendantCase
 from cell import CLOCHE, LIMITS, TIMEOUT
 from keeper_case import KeeperCase, await_true
+from turns import for_root
 
 # Takes what is said to it at a name in a directory, and tells how much that was.
 LISTENER = """
@@ -185,9 +186,8 @@ class Silent(AttendantCase):
 
 
 class Numbers(AttendantCase):
+    @for_root("nobody else can choose the number of a process")
     def test_whoever_has_ended_is_not_served_as_its_namesake(self):
-        if os.geteuid() != 0:
-            return  # nobody else can choose the number of a process
         attendant = self.start_attended()
         before = self.attended()
         for prefix in ([], ["setpriv", "--no-new-privs"]):
@@ -215,24 +215,24 @@ class Numbers(AttendantCase):
         self.assertLessEqual(self.attended() - before, 2)
 
 
-if os.geteuid() == 0:
-    class Hosts(AttendantCase):
-        """Only root can change what a host is, in a mount namespace of its own."""
+@for_root("only root can change what a host is")
+class Hosts(AttendantCase):
+    """Only root can change what a host is, in a mount namespace of its own."""
 
-        def test_a_host_that_changed_is_planned_for_anew(self):
-            zero = self.path("zero", "0\n")
-            script = """set -e
-                "$0" keeper start
-                attended() { "$0" keeper status | sed -n 's/^attended //p'; }
-                for i in $(seq 100); do test -e "$CLOCHE_KEEPER_DIR/attendant" && break; sleep 0.1; done
-                "$0" run $LIMITS -- echo first
-                for i in $(seq 100); do test "$(attended)" = 1 && break; sleep 0.1; done
-                attended
-                mount --bind "$ZERO" /proc/sys/user/max_user_namespaces
-                "$0" run $LIMITS -- echo second || echo $?
-                "$0" run --keeper never $LIMITS -- echo third || echo $?
-                "$0" keeper stop"""
-            env = dict(self.env, LIMITS=" ".join(LIMITS), ZERO=zero)
-            done = subprocess.run(["unshare", "-m", "sh", "-c", script, CLOCHE], env=env, capture_output=True, text=True,
-                                  timeout=TIMEOUT, check=False)
-            self.assertEqual(done.stdout, "first\n1\n126\n126\n", done.stderr)
+    def test_a_host_that_changed_is_planned_for_anew(self):
+        zero = self.path("zero", "0\n")
+        script = """set -e
+            "$0" keeper start
+            attended() { "$0" keeper status | sed -n 's/^attended //p'; }
+            for i in $(seq 100); do test -e "$CLOCHE_KEEPER_DIR/attendant" && break; sleep 0.1; done
+            "$0" run $LIMITS -- echo first
+            for i in $(seq 100); do test "$(attended)" = 1 && break; sleep 0.1; done
+            attended
+            mount --bind "$ZERO" /proc/sys/user/max_user_namespaces
+            "$0" run $LIMITS -- echo second || echo $?
+            "$0" run --keeper never $LIMITS -- echo third || echo $?
+            "$0" keeper stop"""
+        env = dict(self.env, LIMITS=" ".join(LIMITS), ZERO=zero)
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, CLOCHE], env=env, capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+        self.assertEqual(done.stdout, "first\n1\n126\n126\n", done.stderr)

@@ -7,6 +7,7 @@ import tempfile
 import threading
 
 from cell import CLOCHE, CellCase, LIMITS, TIMEOUT, output_of
+from turns import for_root
 
 TIER0 = ["--preset", "dev", "--tier", "process"]
 BACKENDS = ([], ["--backend", "bwrap"], TIER0)
@@ -17,9 +18,8 @@ class Caller(CellCase):
         command = [*wrapper, CLOCHE, "run", *LIMITS, *words]
         return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
 
+    @for_root("there is no such root to be")
     def test_C18_root_that_lacks_a_capability_is_neither_root_nor_an_ordinary_user(self):
-        if os.geteuid() != 0:
-            return  # there is no such root to be
         for capability in ("sys_admin", "setuid", "setgid", "setpcap"):
             for words in BACKENDS:
                 with self.subTest(capability=capability, words=words):

@@ -71,6 +71,46 @@ class TheCulprit(DenialCase):
         for options in (["--workspace", "."], ["--read", ".", "--cwd", self.place]):
             self.assertEqual(self.cloche("run", *options, "--", *reads, cwd=self.place).returncode, 0)
 
+    def test_X4_who_was_granted_the_directory_and_did_not_begin_there(self):
+        hint = b'the guest began in /work, which is empty; --cwd "$PWD" begins in this directory'
+        for option, name, told in ((".", "data", True), ("data", "data", True), ("data", "none", False), ("/usr/bin", "data", False)):
+            with self.subTest(option=option, name=name):
+                done = self.cloche("run", "--read", option, "--", "cat", name, cwd=self.place)
+                self.assertEqual(hint in done.stderr, told, done.stderr)
+        done = self.cloche("run", "--read", ".", "--cwd", self.place, "--", "cat", "none", cwd=self.place)
+        self.assertNotIn(hint, done.stderr)
+
+    def test_X4_of_a_home_is_shown_what_is_named(self):
+        home = os.path.join(self.place, "home")
+        os.makedirs(home + "/.ssh")
+        with open(home + "/notes", "w", encoding="utf-8") as file:
+            file.write("words\n")
+        env = {**os.environ, "HOME": home}
+        done = self.cloche("run", "--", "cat", "notes", cwd=home, env=env)
+        self.assertIn(b'--read NAME --cwd "$PWD" shows what is named of it', done.stderr)
+        done = self.cloche("run", "--read", "notes", "--cwd", home, "--", "cat", "notes", cwd=home, env=env)
+        self.assertEqual((done.returncode, done.stdout), (0, b"words\n"), done.stderr)
+        for here in ("/", "/usr/share", "/etc"):
+            done = self.cloche("run", "--", "cat", "notes", cwd=here, env=env)
+            self.assertNotIn(b"this directory", done.stderr)
+
+    def test_X4_what_is_only_looked_at_in_the_cells_own_etc(self):
+        name = next(path for path in ("/etc/debian_version", "/etc/hostname", "/etc/fstab", "/etc/services")
+                    if os.path.isfile(path) and not os.path.islink(path))
+        code, first, said = self.ended("cp", name, "/tmp/x")
+        self.assertEqual((code, first["detail"], first["count"]), (1, name, 0))
+        self.assertIn(f'files.read = ["{name}"]', said)
+        self.helps("version = 1\nextends = \"untrusted\"\n" + line_of(first) + "\n", "cp", name, "/tmp/x")
+        _, first, _ = self.ended("cp", "/etc/passwd", "/tmp/none/x")
+        self.assertNotEqual(first and first["detail"], "/etc/passwd")
+
+    def test_X4_a_socket_that_most_do_without_is_named_by_who_speaks_of_it(self):
+        speaks = "import socket, sys\ntry: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n" \
+                 "except OSError: sys.exit('Cannot open netlink socket')"
+        _, first, said = self.ended("python3", "-c", speaks)
+        self.assertEqual((first["what"], first["detail"]), ("socket", "AF_NETLINK, raw"))
+        self.assertIn("socket AF_NETLINK, raw; no policy opens this family", said)
+
     def test_X4_whoever_makes_directory_after_directory(self):
         new = os.path.join(self.place, "n/e/w")
         commands = [["mkdir", "-p", new], ["install", "-D", "/usr/bin/true", new],
@@ -100,6 +140,26 @@ class TheCulprit(DenialCase):
                 both = self.policy(f'files.read = ["{granted}"]', first["allow"])
                 self.assertEqual(self.cloche("run", "--policy", both, "--", *command).returncode, 126)
                 self.helps(first["allow"], *command)
+
+    def test_X4_a_file_that_is_granted_in_a_directory_that_may_be_changed(self):
+        os.chmod(self.place, 0o777)
+        one = os.path.join(self.place, "one")
+        with open(one, "w", encoding="utf-8") as file:
+            file.write("one\n")
+        os.chmod(one, 0o666)
+        for way in ("--write", "--workspace"):
+            with self.subTest(way):
+                _, report = self.run_report(way, self.place, "--read", one, "--", "sed", "-i", "s/one/uno/", one)
+                never = self.denial(report, "write", one)["never"]
+                self.assertIn("may be changed already: take it out of files.read (--read)", never)
+                self.assertEqual(self.cloche("run", way, self.place, "--", "sed", "-i", "s/one/uno/", one).returncode, 0)
+
+    def test_X4_what_shells_ask_for_is_not_what_a_guest_failed_of(self):
+        code, _, said = self.ended("bash", "-c", "cat none", options=["--read", self.data])
+        self.assertEqual(code, 1)
+        self.assertRegex(said, "^nothing but what most programs do without, such as socket AF_UNIX;")
+        done = self.cloche("run", "--read", ".", "--", "bash", "-c", "cat data", cwd=self.place)
+        self.assertIn(b'--cwd "$PWD"', done.stderr)
 
     def test_X4_a_directory_beside_what_is_granted(self):
         for name in ("granted", "there"):

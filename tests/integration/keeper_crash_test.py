@@ -8,6 +8,7 @@ import subprocess
 
 from cell import CGROUPS, CLOCHE, LIMITS, TIMEOUT, mark, output_of, own_cgroups, processes_with
 from keeper_case import KeeperCase, children_of, groups_of, lives
+from turns import for_root
 
 OTHER = 61000  # nobody's uid
 
@@ -189,90 +190,92 @@ def copy_programs(folder):
         shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), folder)
 
 
-if os.geteuid() == 0:
-    class StrangersOfRoot(ColdCase):
-        """What only root can become; an ordinary user's keeper meets the same code."""
+@for_root("only root becomes these strangers")
+class StrangersOfRoot(ColdCase):
+    """What only root can become; an ordinary user's keeper meets the same code."""
 
-        def test_client_in_another_namespace(self):
-            self.start_keeper()
-            for flags in (["-m"], ["-n"], ["-i"], ["-p", "-f", "--mount-proc"]):
-                self.assert_cold("unshare", *flags)
+    def test_client_in_another_namespace(self):
+        self.start_keeper()
+        for flags in (["-m"], ["-n"], ["-i"], ["-p", "-f", "--mount-proc"]):
+            self.assert_cold("unshare", *flags)
 
-        def test_client_with_fewer_rights(self):
-            self.start_keeper()
-            self.assert_cold("setpriv", "--bounding-set", "-sys_time")
+    def test_client_with_fewer_rights(self):
+        self.start_keeper()
+        self.assert_cold("setpriv", "--bounding-set", "-sys_time")
 
-        def test_client_with_other_groups(self):
-            self.start_keeper()
-            self.assert_cold("setpriv", "--groups", str(OTHER))
-            self.assert_cold("setpriv", "--regid", str(OTHER), "--keep-groups")
+    def test_client_with_other_groups(self):
+        self.start_keeper()
+        self.assert_cold("setpriv", "--groups", str(OTHER))
+        self.assert_cold("setpriv", "--regid", str(OTHER), "--keep-groups")
 
-        def as_other(self, *words):
-            command = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups", self.theirs, *words]
-            env = {"PATH": "/usr/bin:/bin", "CLOCHE_KEEPER_DIR": self.place}
-            return subprocess.run(command, env=env, capture_output=True, timeout=TIMEOUT, check=False, cwd="/",
-                                  stdin=subprocess.DEVNULL)
+    def as_other(self, *words):
+        command = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups", self.theirs, *words]
+        env = {"PATH": "/usr/bin:/bin", "CLOCHE_KEEPER_DIR": self.place}
+        return subprocess.run(command, env=env, capture_output=True, timeout=TIMEOUT, check=False, cwd="/",
+                              stdin=subprocess.DEVNULL)
 
-        def test_another_users_keeper_is_never_used(self):
-            copy_programs(self.folder)
-            self.theirs = self.path("cloche")
-            os.mkdir(self.place, 0o700)
-            os.chown(self.place, OTHER, OTHER)
-            self.assertEqual(self.as_other("keeper", "start").returncode, 0)
-            self.addCleanup(self.as_other, "keeper", "stop")
-            for when, code in (("auto", 0), ("always", 126)):
-                self.assertEqual(self.cloche("run", "--keeper", when, "--", "true").returncode, code)
-            # Nor if the directory says that it is ours.
-            os.chown(self.place, 0, 0)
-            done = self.cloche("run", "--keeper", "always", "--", "true")
-            self.assertEqual(done.returncode, 126)
-            self.assertIn(f"user {OTHER}".encode(), done.stderr)
-            os.chown(self.place, OTHER, OTHER)
-            told = self.as_other("keeper", "status")
-            self.assertIn(b"served-blank 0\nserved-parked 0\n", told.stdout)
-            self.assertEqual(self.as_other("keeper", "stop").returncode, 0)
-            # And the other way round.
-            shutil.rmtree(self.place)
-            self.start_keeper()
-            self.assertEqual(self.as_other("run", *["--limits-mode", "best-effort"], "--keeper", "always", "--",
-                                           "true").returncode, 126)
-            os.chmod(self.place, 0o777)
-            self.assertNotEqual(self.as_other("keeper", "stop").returncode, 0)
-            os.chmod(self.place, 0o700)
-            counts = self.status()
-            self.assertEqual((counts["served_blank"], counts["served_parked"]), (0, 0))
+    def test_another_users_keeper_is_never_used(self):
+        copy_programs(self.folder)
+        self.theirs = self.path("cloche")
+        os.mkdir(self.place, 0o700)
+        os.chown(self.place, OTHER, OTHER)
+        self.assertEqual(self.as_other("keeper", "start").returncode, 0)
+        self.addCleanup(self.as_other, "keeper", "stop")
+        for when, code in (("auto", 0), ("always", 126)):
+            self.assertEqual(self.cloche("run", "--keeper", when, "--", "true").returncode, code)
+        # Nor if the directory says that it is ours.
+        os.chown(self.place, 0, 0)
+        done = self.cloche("run", "--keeper", "always", "--", "true")
+        self.assertEqual(done.returncode, 126)
+        self.assertIn(f"user {OTHER}".encode(), done.stderr)
+        os.chown(self.place, OTHER, OTHER)
+        told = self.as_other("keeper", "status")
+        self.assertIn(b"served-blank 0\nserved-parked 0\n", told.stdout)
+        self.assertEqual(self.as_other("keeper", "stop").returncode, 0)
+        # And the other way round.
+        shutil.rmtree(self.place)
+        self.start_keeper()
+        self.assertEqual(self.as_other("run", *["--limits-mode", "best-effort"], "--keeper", "always", "--",
+                                       "true").returncode, 126)
+        os.chmod(self.place, 0o777)
+        self.assertNotEqual(self.as_other("keeper", "stop").returncode, 0)
+        os.chmod(self.place, 0o700)
+        counts = self.status()
+        self.assertEqual((counts["served_blank"], counts["served_parked"]), (0, 0))
 
-    class Hidden(KeeperCase):
-        """A /proc that hides the keeper from its own user, in a pid namespace with which everything ends that was begun in it."""
 
-        def behind(self, option, script):
-            """What the script tells, as an ordinary user; `hide` mounts it with the option."""
-            copy_programs(self.folder)
-            os.makedirs(self.place, mode=0o700)
-            os.chown(self.place, OTHER, OTHER)
-            script = f"""
-                user() {{ setpriv --reuid {OTHER} --regid {OTHER} --clear-groups "$@"; echo $?; }}
-                hide() {{ mount -t proc -o {option} proc /proc; }}
-                {script}"""
-            env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "CLOCHE_KEEPER_DIR": self.place}
-            done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, self.path("cloche")],
-                                  env=env, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd="/",
-                                  stdin=subprocess.DEVNULL)
-            return done.stdout.split(), done.stderr
+@for_root("a mount of /proc that hides processes takes root")
+class Hidden(KeeperCase):
+    """A /proc that hides the keeper from its own user, in a pid namespace with which everything ends that was begun in it."""
 
-        def test_none_is_started_that_nobody_could_use(self):
-            codes, told = self.behind("hidepid=2", 'hide; user "$0" keeper start; user "$0" keeper status')
-            self.assertEqual(codes, ["126", "1"], told)
-            self.assertIn("hidepid", told)
-            self.assertEqual(os.listdir(self.place), [])
+    def behind(self, option, script):
+        """What the script tells, as an ordinary user; `hide` mounts it with the option."""
+        copy_programs(self.folder)
+        os.makedirs(self.place, mode=0o700)
+        os.chown(self.place, OTHER, OTHER)
+        script = f"""
+            user() {{ setpriv --reuid {OTHER} --regid {OTHER} --clear-groups "$@"; echo $?; }}
+            hide() {{ mount -t proc -o {option} proc /proc; }}
+            {script}"""
+        env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "CLOCHE_KEEPER_DIR": self.place}
+        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, self.path("cloche")],
+                              env=env, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd="/",
+                              stdin=subprocess.DEVNULL)
+        return done.stdout.split(), done.stderr
 
-        def test_one_that_is_hidden_later_can_be_stopped(self):
-            codes, told = self.behind("hidepid=2", 'mount -t proc proc /proc; user "$0" keeper start; hide; '
-                                      'user "$0" run --limits-mode best-effort --keeper always -- true; user "$0" keeper stop')
-            self.assertEqual(codes, ["0", "126", "0"], told)
-            self.assertIn("hidepid", told)
+    def test_none_is_started_that_nobody_could_use(self):
+        codes, told = self.behind("hidepid=2", 'hide; user "$0" keeper start; user "$0" keeper status')
+        self.assertEqual(codes, ["126", "1"], told)
+        self.assertIn("hidepid", told)
+        self.assertEqual(os.listdir(self.place), [])
 
-        def test_whoever_is_shown_all_the_same_has_one(self):
-            codes, told = self.behind(f"hidepid=2,gid={OTHER}", 'hide; user "$0" keeper start; '
-                                      'user "$0" run --limits-mode best-effort --keeper always -- true; user "$0" keeper stop')
-            self.assertEqual(codes, ["0", "0", "0"], told)
+    def test_one_that_is_hidden_later_can_be_stopped(self):
+        codes, told = self.behind("hidepid=2", 'mount -t proc proc /proc; user "$0" keeper start; hide; '
+                                  'user "$0" run --limits-mode best-effort --keeper always -- true; user "$0" keeper stop')
+        self.assertEqual(codes, ["0", "126", "0"], told)
+        self.assertIn("hidepid", told)
+
+    def test_whoever_is_shown_all_the_same_has_one(self):
+        codes, told = self.behind(f"hidepid=2,gid={OTHER}", 'hide; user "$0" keeper start; '
+                                  'user "$0" run --limits-mode best-effort --keeper always -- true; user "$0" keeper stop')
+        self.assertEqual(codes, ["0", "0", "0"], told)

@@ -11,6 +11,7 @@ import subprocess
 
 from cell import CGROUPS, CLOCHE, TIMEOUT, output_of
 from keeper_case import KeeperCase, cells_of, lives
+from turns import for_root
 
 MAGIC = 0x314B4C43
 
@@ -341,25 +342,25 @@ if kept:  # a run that it has already goes on
         self.assertEqual(self.run_here("--", "true").returncode, 0)
 
 
-if os.geteuid() == 0:
-    class Mounts(KeeperCase):
-        """Only root's keeper can be put into a mount namespace alone."""
+@for_root("only root's keeper can be put into a mount namespace alone")
+class Mounts(KeeperCase):
+    """Only root's keeper can be put into a mount namespace alone."""
 
-        def test_mount_retires_what_stands_ready(self):
-            folder = self.path("data")
-            os.mkdir(folder)
-            os.chmod(self.folder, 0o755)
-            # The keeper and its clients in a mount namespace of their own; the host's stays as it is.
-            script = """set -e
-                "$0" keeper start
-                run() { "$0" run --keeper always --read "$D" -- ls "$D"; }
-                run; run
-                for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "$0" keeper status | grep -q '^parked 2' && break; done
-                mount -t tmpfs none "$D"; touch "$D/mounted"
-                run
-                "$0" keeper status | grep ^served
-                "$0" keeper stop"""
-            command = ["unshare", "-m", "sh", "-c", script, CLOCHE]
-            done = subprocess.run(command, env=dict(self.env, D=folder), capture_output=True, text=True, timeout=TIMEOUT,
-                                  check=False)
-            self.assertEqual(done.stdout, "mounted\nserved-blank 3\nserved-parked 0\n", done.stderr)
+    def test_mount_retires_what_stands_ready(self):
+        folder = self.path("data")
+        os.mkdir(folder)
+        os.chmod(self.folder, 0o755)
+        # The keeper and its clients in a mount namespace of their own; the host's stays as it is.
+        script = """set -e
+            "$0" keeper start
+            run() { "$0" run --keeper always --read "$D" -- ls "$D"; }
+            run; run
+            for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "$0" keeper status | grep -q '^parked 2' && break; done
+            mount -t tmpfs none "$D"; touch "$D/mounted"
+            run
+            "$0" keeper status | grep ^served
+            "$0" keeper stop"""
+        command = ["unshare", "-m", "sh", "-c", script, CLOCHE]
+        done = subprocess.run(command, env=dict(self.env, D=folder), capture_output=True, text=True, timeout=TIMEOUT,
+                              check=False)
+        self.assertEqual(done.stdout, "mounted\nserved-blank 3\nserved-parked 0\n", done.stderr)

@@ -51,6 +51,64 @@ class LearnNarrow(LearnCase):
         self.assertNotIn(f'"{self.top}/g"', text)
         self.assertNotEqual(self.run_with(policy, "cat", "../other/notes").stdout, "private\n", text)
 
+    def test_X5_a_directory_that_only_has_to_be_there_is_granted_by_a_file(self):
+        for name, size in (("a", 9), ("b", 3), ("c", 3), ("sub/d", 1)):
+            os.makedirs(os.path.dirname(f"{self.project}/{name}"), exist_ok=True)
+            with open(f"{self.project}/{name}", "w", encoding="utf-8") as file:
+                file.write("x" * size)
+        os.symlink("a", self.project + "/Link")
+        for command in (("pwd", "-P"), ("realpath", "."), ("python3", "-c", "import os; print(os.getcwd())"), ("sh", "-c", "pwd"),
+                        ("ls", "-d", "../proj")):
+            with self.subTest(command=command):
+                policy, text = self.learnt("--", *command)
+                self.assertIn(f'read = [\n  "{self.project}/b",  # any file of a directory that has to be there', text)
+                self.assertNotIn(f'"{self.project}"', text.split("[files]")[1])
+                ran = self.run_with(policy, *command)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertIn("proj", ran.stdout)
+                self.assertNotEqual(self.run_with(policy, "cat", "a").returncode, 0)
+
+    def test_X5_where_a_directory_has_but_directories_one_of_their_files_will_do(self):
+        shutil.rmtree(self.project + "/.git")
+        os.makedirs(self.project + "/.ssh")
+        os.makedirs(self.project + "/deep/deeper")
+        for name in (".ssh/id_rsa", "deep/.env", "deep/deeper/file"):
+            with open(f"{self.project}/{name}", "w", encoding="utf-8") as file:
+                file.write("CANARY\n" if name != "deep/deeper/file" else "more than that\n")
+        _, text = self.learnt("--", "realpath", ".")
+        for secret in (".ssh", ".env"):
+            self.assertNotIn(secret, text)
+        self.assertIn(f'"{self.project}/deep/deeper/file",  # any file', text)
+
+    def test_X5_a_directory_above_that_is_listed_is_shown_as_a_whole(self):
+        for command, lines in (("ls ..", ["other", "proj"]), ("ls -a ../../g", [".", "..", "other", "proj"]),
+                               ("ls -la ..", None)):
+            with self.subTest(command=command):
+                policy, text = self.learnt("--", *command.split())
+                self.assertIn(f'"{self.top}/g",  # the directory was listed', text)
+                self.assertNotIn("proj", text.split("[files]")[1])
+                ran = self.run_with(policy, *command.split())
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+                if lines:
+                    self.assertEqual(ran.stdout.splitlines(), lines)
+                else:
+                    self.assertIn(" other\n", ran.stdout)
+
+    def test_X5_a_directory_above_that_holds_secrets_is_named_and_not_shown(self):
+        os.makedirs(self.top + "/g/other/.ssh")
+        _, text = self.learnt("--", "ls", "..")
+        self.assertIn(f"#   read {self.top}/g: it holds places of secrets", text)
+        self.assertNotIn(f'"{self.top}/g"', text)
+
+    def test_X5_what_is_found_beside_a_project_is_found_under_the_policy(self):
+        policy, _ = self.learnt("--", "find", "..", "-name", "notes")
+        self.assertEqual(self.run_with(policy, "find", "..", "-name", "notes").stdout, "../other/notes\n")
+
+    def test_X5_an_empty_directory_is_granted_as_it_is(self):
+        os.makedirs(self.project + "/empty")
+        _, text = self.learnt("--", "sh", "-c", "cd empty && pwd")
+        self.assertIn(f'"{self.project}/empty",  # the directory was looked at', text)
+
     def test_X5_many_looks_are_not_called_reads(self):
         os.makedirs(self.project + "/many")
         for name in "abcd":

@@ -8,6 +8,7 @@ import tempfile
 
 from cell import CGROUPS, CLOCHE, HOST
 from prove_case import PATIENCE, ProveCase
+from turns import for_root
 
 
 class Policies(ProveCase):
@@ -48,9 +49,8 @@ class Policies(ProveCase):
         return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False,
                               env=dict(self.env, CLOCHE_STATE_DIR=state))
 
+    @for_root("nobody else can lay it out")
     def test_X3_what_can_only_be_planted_in_a_grant_is_left_out(self):
-        if os.geteuid() != 0:
-            return  # cannot lay it out
         done = self.nowhere_else("read")
         # What could be tried is not: no place is left for the state of its runs, either, which tier process cannot hide.
         self.assertEqual(done.returncode, 1, done.stderr + done.stdout)

@@ -10,6 +10,7 @@ import time
 
 from cell import CLOCHE, HOST
 from prove_case import PATIENCE, ProveCase
+from turns import for_ordinary_user, for_root
 
 # Attacks that also fail without a sandbox, because the kernel refuses them to everybody or lacks what they attack.
 KERNEL_HOLDS = {
@@ -248,9 +249,8 @@ class Honest(ProveCase):
         proof = self.proof("--only", "read-ssh", "--backend", "native", "--tier", "namespace", cloche=cloche)
         self.assertEqual(self.results(proof, "native"), {"read-ssh": "not-tried"})
 
+    @for_ordinary_user("root can lay it out")
     def test_X3_what_only_root_can_lay_out_is_a_failure_and_not_left_out(self):
-        if os.geteuid() == 0:
-            return  # it can; the other user's turn tells
         # A host that gives its users no user namespaces. Root's programs are nobody's in here; copies are not.
         cloche = os.path.join(self.programs(), "cloche")
         words = ["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c",
@@ -263,10 +263,10 @@ class Honest(ProveCase):
         self.assertEqual(self.results(proof, "against"), {"device-link": "not-tried", "wrong-device": "not-tried"})
         self.assertIn("only root can lay it out", proof["attacks"][0]["results"]["against"]["text"])
 
+    @for_ordinary_user("root has one of its own")
     def test_X3_an_ordinary_user_tries_a_set_uid_program_of_the_host(self):
         victim = os.path.join(os.path.dirname(CLOCHE), "attacks/23_setuid")
-        if os.geteuid() == 0:
-            return  # has one of its own
+
         def tried(program):
             env = {**self.env, "BAIT_SETUID_PROGRAM": program}
             done = subprocess.run([victim, "helper"], capture_output=True, text=True, timeout=20, check=False, env=env)
@@ -359,9 +359,8 @@ class NothingStays(ProveCase):
             self.assertFalse(os.path.exists(stage))
             self.assertTrue(gone(lambda path=stage: processes_in(path)), "processes outlive an interrupt")
 
+    @for_root("an ordinary user's stage is where nobody else can go")
     def test_X3_another_user_who_plants_in_roots_stage_does_not_keep_it_there(self):
-        if os.geteuid() != 0:
-            return  # whose stage is where nobody else can go
         before = stages(self.state)
         with subprocess.Popen(["/usr/bin/python3", "-c", PLANTER], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               user=61236, group=61236, extra_groups=[]) as planter:

@@ -1,7 +1,8 @@
 """run_cases.py FILE self|ordinary CLOCHE INIT: runs one file of cases.
 
 "ordinary" needs root, which becomes a user without rights first; without root it is what "self" already did, and passes.
-The programs are copied to a directory that this user can reach. Exit code 77 when a case was skipped.
+The programs are copied to a directory that this user can reach. Exit code 77 when a case was skipped. A case for one of
+these users alone says so (turns.py).
 A file with the line OWN_NETWORK below runs in a network of its own (own_network.py), where nobody else is.
 """
 import importlib.util
@@ -13,9 +14,12 @@ import tempfile
 import unittest
 
 from own_network import IN_NETWORK, in_a_network
+from turns import ROOT_HAS_A_TURN
 
 ORDINARY_ID = "61235"
 OWN_NETWORK = "# needs: a network of its own\n"
+
+
 def needs_network(case):
     with open(case, encoding="utf-8") as file:
         return OWN_NETWORK in file
@@ -29,7 +33,7 @@ def copy_programs(arguments, folder):
     helpers = [os.path.join(os.path.dirname(__file__), name)
                for name in ("attendant_case.py", "cell.py", "denials_case.py", "keeper_case.py", "network_case.py", "network_world.py",
                             "own_network.py", "learn_case.py", "prove_case.py", "secrets_case.py", "sockets_case.py",
-                            "way_out_case.py", "workspace_case.py")]
+                            "turns.py", "way_out_case.py", "workspace_case.py")]
     beside = [path for path in beside if os.path.exists(path)]
     for path in (cloche, init, *beside, os.path.abspath(__file__), case, *helpers):
         shutil.copy(path, folder)
@@ -51,7 +55,7 @@ def as_ordinary_user(arguments):
         os.mkdir(home)
         os.chown(home, int(ORDINARY_ID), int(ORDINARY_ID))
         env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "TMPDIR": home, "LC_CTYPE": "C.UTF-8",
-               "SANITIZED": os.environ.get("SANITIZED", "")}
+               "SANITIZED": os.environ.get("SANITIZED", ""), ROOT_HAS_A_TURN: "yes"}
         if needs_network(arguments[0]):
             command = in_a_network(command)
             env[IN_NETWORK] = "made"

@@ -3,6 +3,7 @@ import os
 import socket
 import stat
 
+from turns import for_root
 from workspace_case import MODES, WorkspaceCase, snapshot
 
 
@@ -64,12 +65,11 @@ class LeftOut(WorkspaceCase):
         self.assertEqual(os.listdir(self.tree + "/s"), ["in"])
 
 
+@for_root("only root makes files of somebody else")
 class Withheld(WorkspaceCase):
     """Files of others are there in a copy, without content and without rights. Under root the engine could read them."""
 
     def withhold(self):
-        if os.geteuid() != 0:
-            return False  # only root can make files of somebody else
         self.path("tree/folder/theirs", "not for the guest\n")
         os.makedirs(self.tree + "/folder/closed/deep")
         self.path("tree/folder/closed/deep/file", "nor this\n")
@@ -78,14 +78,12 @@ class Withheld(WorkspaceCase):
         os.chmod(self.tree + "/folder/theirs", 0o600)
         os.chmod(self.tree + "/folder/closed", 0o700)
         self.before = self.contents()
-        return True
 
     def contents(self):
         return {path: seen[-1] for path, seen in snapshot(self.tree).items() if "theirs" in path or "closed" in path}
 
     def test_X6_what_was_made_beside_a_file_that_could_not_be_read_is_all_that_is_proposed(self):
-        if not self.withhold():
-            return
+        self.withhold()
         done, report = self.report_of("copy", "--", "sh", "-c", "echo x >folder/new; chmod 750 folder")
         changes = report["workspaces"][0]
         self.assertEqual([changes[key] for key in ("added", "modified", "deleted")], [1, 1, 0], done.stderr)
@@ -93,8 +91,7 @@ class Withheld(WorkspaceCase):
         self.assertEqual(self.contents(), self.before)
 
     def test_X6_no_rights_that_a_guest_gives_itself_empty_what_could_not_be_read(self):
-        if not self.withhold():
-            return
+        self.withhold()
         for script in ("chmod -R u+rwX .", "chmod -R u+rwX .; echo x >folder/theirs; echo x >folder/closed/new",
                        "rm -rf folder/theirs folder/closed", "rm -rf folder/*; ln -s x folder/theirs; echo x >folder/closed"):
             with self.subTest(script):
@@ -108,8 +105,7 @@ class Withheld(WorkspaceCase):
                 self.assertEqual(self.contents(), self.before)
 
     def test_X6_a_directory_with_what_could_not_be_read_does_not_go(self):
-        if not self.withhold():
-            return
+        self.withhold()
         for script in ("rm -rf folder", "mv folder moved", "rm -rf folder; echo x >folder"):
             with self.subTest(script):
                 self.work("copy", "--", "sh", "-c", script)

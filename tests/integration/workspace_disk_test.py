@@ -14,6 +14,7 @@ import threading
 import time
 
 from cell import CLOCHE, LIMITS, TIMEOUT, output_of
+from turns import for_root
 from workspace_case import MODES, WRECK, WorkspaceCase, snapshot
 
 FIEMAP = 0xC020660B
@@ -102,9 +103,8 @@ class OnDisk(WorkspaceCase):
                 self.assertIn("disk", line["mechanism"])
                 wait_until(lambda: not self.places())
 
+    @for_root("a mount brings the state directory into the workspace")
     def test_X6_a_copy_that_would_lie_in_what_it_copies_is_refused(self):
-        if os.geteuid() != 0:
-            return  # a mount brings the state directory into the workspace, and takes root
         os.mkdir(self.tree + "/inside")
         os.makedirs(self.state + "/runs", 0o700)
         script = 'mount --bind "$1" "$2/inside" && shift 2 && exec "$@"'
@@ -177,9 +177,8 @@ class OnDisk(WorkspaceCase):
                     self.assertIn('limits.disk = "16M"', [denied["allow"] for denied in report["denials"]])
                     self.assertEqual(report["workspaces"][0]["added"], 1)
 
+    @for_root("an ordinary user's scratch has no disk of its own")
     def test_N8_held_files_take_room_on_an_own_disk(self):
-        if not self.has_own_disk("overlay"):
-            return  # watched: see above
         code = """
 import os
 held = [open(n, "wb", buffering=0) for n in "abcd"]
@@ -199,9 +198,8 @@ for place in ("/tmp", "/work", "/home/guest", "/dev/shm"):
         self.assertLessEqual(written, 9 << 20)
         self.assertNotIn(b"room", done.stdout)
 
+    @for_root("an ordinary user's scratch has no disk of its own, for which room would be kept")
     def test_N8_more_than_the_disk_has_is_refused(self):
-        if not self.has_own_disk("overlay"):
-            return  # there is no room to be kept
         before = os.statvfs(self.folder)
         wanted = str(before.f_bavail * before.f_frsize // (1 << 30) + 64) + "G"
         with FreeRoom(self.folder) as room:

@@ -2,6 +2,7 @@
 import os
 import stat
 
+from turns import for_root
 from workspace_case import MODES, WorkspaceCase
 
 GUEST = """
@@ -51,9 +52,8 @@ class Kept(WorkspaceCase):
                 self.assertEqual(self.cloche("apply", "last").returncode, 0)
                 self.assertEqual((self.bits(), self.note("tool"), self.note("fresh")), (0, None, None))
 
+    @for_root("giving capabilities to a file takes root")
     def test_R4_capabilities_that_are_dropped_are_marked(self):
-        if os.geteuid() != 0:
-            return  # giving capabilities to a file takes root
         os.chmod(self.tool, 0o755)
         # Version 2 of struct vfs_cap_data: effective CAP_NET_BIND_SERVICE.
         os.setxattr(self.tool, "security.capability", bytes.fromhex("0100000200040000" + "00" * 12))

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from cell import CLOCHE, LIMITS, TIMEOUT, output_of, processes_with
+from turns import for_root
 from workspace_case import MODES, WRECK, WorkspaceCase, snapshot
 
 
@@ -174,9 +175,8 @@ class Untouched(WorkspaceCase):
                                  [(self.tree, 1, 0, 0), (other, 1, 0, 0)])
                 self.assertEqual((snapshot(self.folder + "/tree"), snapshot(other)), before)
 
+    @for_root("mounting one takes root, here as there")
     def test_X6_where_a_file_system_is_mounted_inside_a_copy_serves(self):
-        if os.geteuid() != 0:
-            return  # mounting one takes root, here as there
         os.mkdir(self.tree + "/mounted")
         script = ('mount -t tmpfs none "$1/mounted" && echo in > "$1/mounted/file" && shift && exec "$@"')
         done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", self.tree, CLOCHE, "run", *LIMITS,
@@ -193,9 +193,8 @@ class Untouched(WorkspaceCase):
         self.assertIn(b"a mount of its own", done.stderr)
 
 
+    @for_root("only root's guest has another owner than the files")
     def test_X6_where_owners_cannot_be_mapped_a_copy_serves_and_the_plan_says_so(self):
-        if os.geteuid() != 0:
-            return  # only root's guest has another owner than the files
         for name in ("upper", "work", "over"):
             os.mkdir(self.path(name))
         over = self.path("over")

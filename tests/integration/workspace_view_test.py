@@ -6,6 +6,7 @@ import struct
 import subprocess
 
 from cell import CLOCHE, LIMITS, TIMEOUT
+from turns import for_root
 from workspace_case import MODES, WorkspaceCase
 
 
@@ -98,9 +99,8 @@ class Shown(WorkspaceCase):
                 self.assertIn(b"+echo hidden-1", asked)
                 self.assertIn(b"+echo hidden-2", asked)
 
+    @for_root("mounting one takes root")
     def test_X6_changes_behind_a_mount_are_shown_as_what_they_are_and_keep_apply_from_writing(self):
-        if os.geteuid() != 0:
-            return  # mounting one takes root
         os.mkdir(self.tree + "/m")
         script = ('mount -t tmpfs none "$1/m" && for i in 1 2 3; do echo $i > "$1/m/g$i"; done && "$2" run $3 -q '
                   '--workspace "$1" -- sh -c "rm m/g1; echo k >> m/g2; echo new > new" && "$2" diff last; '
@@ -157,9 +157,8 @@ class OtherGroups(AsUsers):
         os.chown(self.tree + "/folder", uid, self.GROUP)
         os.chmod(self.tree + "/folder", 0o2775)
 
+    @for_root("who is in one group has no files of another")
     def test_X6_own_files_of_another_group_can_be_changed(self):
-        if os.geteuid() != 0:
-            return  # who is in one group has no files of another
         for uid in (0, 61234):
             with self.subTest(uid=uid):
                 self.own(uid)
@@ -171,9 +170,8 @@ class OtherGroups(AsUsers):
                 self.assertIn(b"has group 50", self.as_user(uid, "plan", "--", "true").stdout)
                 self.assertEqual(os.stat(self.tree + "/folder").st_mode & 0o7777, 0o2775)
 
+    @for_root("who is in one group has no files of another")
     def test_X6_what_is_applied_keeps_its_group(self):
-        if os.geteuid() != 0:
-            return
         script = "echo more >> text; echo new > folder/new; mkdir folder/sub; echo deep > folder/sub/deep; echo own > own"
         for uid in (0, 61234):
             with self.subTest(uid=uid):
@@ -194,9 +192,8 @@ class OtherGroups(AsUsers):
                 for name in ("folder/new", "own"):
                     os.unlink(f"{self.tree}/{name}")
 
+    @for_root("who is in one group has no files of another")
     def test_X6_a_copy_for_a_group_is_no_larger_than_what_the_guest_may_write(self):
-        if os.geteuid() != 0:
-            return
         self.path("tree/large", "x" * (3 << 20))
         for uid in (0, 61234):
             self.own(uid)
@@ -208,9 +205,8 @@ class OtherGroups(AsUsers):
                     why = next(line for line in report["receipt"] if line["guarantee"] == "workspace")["mechanism"]
                     self.assertIn("has group 50, which only a copy can change", why)
 
+    @for_root("who is in one group has no files of another")
     def test_X6_what_lies_deeper_is_told_with_the_line_that_helps(self):
-        if os.geteuid() != 0:
-            return
         os.makedirs(self.tree + "/a/b/shared")
         for name in ("file", "other"):
             self.path(f"tree/a/b/{name}", "deep\n")
