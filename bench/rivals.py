@@ -80,8 +80,11 @@ def runsc(path, folder):
 
 
 def podman(path, folder):
-    return [path, "--root", os.path.join(folder, "podman"), "--runroot", os.path.join(folder, "podman-run"), "run", "--rm",
-            "--network=none", "--read-only", "--cap-drop=all", "--volume=/usr:/usr:ro", "--rootfs",
+    # crun refuses the hybrid layout of control groups; limits of files and processes above our own are refused as well.
+    runtime = ["--runtime", "runc"] if shutil.which("runc") else []
+    limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"]
+    return [path, "--root", os.path.join(folder, "podman"), "--runroot", os.path.join(folder, "podman-run"), *runtime, "run",
+            "--rm", *limits, "--network=none", "--read-only", "--cap-drop=all", "--volume=/usr:/usr:ro", "--rootfs",
             os.path.join(bundle(folder), "rootfs"), *GUEST]
 
 

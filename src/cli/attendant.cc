@@ -314,6 +314,7 @@ class Attendant {
       if (Clock::now() >= order_at_) {
         order_at_ = Clock::time_point::max();
         engine_->top_up();
+        if (!called_ && !engine_->host_is_the_same(ResidentEngine::Time::kIdle)) break;  // the keeper starts another
       }
       if (!called_) continue;
       Fd socket = listener_.accept_last();
@@ -335,7 +336,7 @@ class Attendant {
   // Whether there was a run.
   bool attend_to(Caller caller) {
     if (keeper::identity_of(path_) != program_ || keeper::identity_of(*engine_->host().init) != init_ ||
-        !engine_->host_is_the_same()) {
+        !engine_->host_is_the_same(ResidentEngine::Time::kBeforeARun)) {
       outdated_ = true;  // the keeper starts what is there now
       return false;
     }

@@ -1,7 +1,5 @@
 #include "engine/resident.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -10,8 +8,8 @@
 
 #include "engine/own_places.h"
 #include "host/probe.h"
+#include "keeper/sources.h"
 #include "policy/env_names.h"
-#include "sys/file.h"
 #include "tiers/tiers.h"
 
 namespace cloche {
@@ -19,7 +17,10 @@ namespace {
 
 constexpr std::size_t kAtHand = 1;  // one run at a time; the keeper has more
 constexpr std::size_t kMostPlans = 8;
+// A probe takes as long as the rest of what is done before a run. What a cell that stands ready does is read back from
+// the kernel, whatever the facts say; so they may be as old as that cell.
 constexpr std::chrono::seconds kFresh{1};
+constexpr std::chrono::seconds kOld{60};
 constexpr std::chrono::milliseconds kLong{50};  // a run of which a keeper that thinks of its end should know
 
 // Of a request what a plan depends on.
@@ -40,6 +41,14 @@ Request essence(const Policy& policy, const Request& request) {
           .cancellable = cancellable};
 }
 
+// Mounts that facts depend on: what kernel, groups and system are asked for, and our own program.
+std::optional<std::uint64_t> mounts_around_facts(const HostFacts& host) {
+  std::vector<std::string> places = {"/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64"};
+  if (host.init) places.push_back(*host.init);
+  if (host.bwrap) places.push_back(*host.bwrap);
+  return keeper::mounts_around(places);
+}
+
 // But for where the engine itself is, which moves aside where its group has to hold none.
 bool is_same_host(HostFacts now, const HostFacts& then) {
   if (then.cgroup.v2_needs_self_move) now.cgroup = then.cgroup;
@@ -50,7 +59,8 @@ bool is_same_host(HostFacts now, const HostFacts& then) {
 
 Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd keeper) {
   std::unique_ptr<ResidentEngine> out(new ResidentEngine);
-  CLOCHE_TRY_ASSIGN(out->mounts_, sys::open_file("/proc/self/mountinfo", O_RDONLY));
+  CLOCHE_TRY_ASSIGN(out->mounts_, sys::MountChanges::open());
+  out->mounts_around_ = mounts_around_facts(host);
   out->keeper_ = std::make_shared<keeper::Client>(std::move(keeper));
   out->keeper_->keep_at_hand(kAtHand);
   CLOCHE_TRY_ASSIGN(out->supervisor_, Supervisor::make(std::move(host), starter_with(out->keeper_, false)));
@@ -62,10 +72,13 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd 
   return out;
 }
 
-bool ResidentEngine::host_is_the_same() {
-  pollfd changed{mounts_.get(), POLLPRI, 0};
+bool ResidentEngine::host_is_the_same(Time when) {
   const auto now = Clock::now();
-  if (::poll(&changed, 1, 0) == 0 && now < probed_ + kFresh) return true;
+  if (mounts_->any()) {
+    const auto before = std::exchange(mounts_around_, mounts_around_facts(host()));
+    if (!mounts_around_ || mounts_around_ != before) probed_ = Clock::time_point::min();
+  }
+  if (now - (when == Time::kIdle ? kFresh : kOld) < probed_) return true;
   probed_ = now;
   return is_same_host(probe_fast(), host());
 }

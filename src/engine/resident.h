@@ -2,8 +2,10 @@
 // remembers its plans. For whoever serves many callers, one at a time (the command line's attendant).
 #pragma once
 
+#include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/fd.h"
@@ -13,6 +15,7 @@
 #include "plan/plan.h"
 #include "plan/request.h"
 #include "policy/policy.h"
+#include "sys/mount_changes.h"
 
 namespace cloche {
 
@@ -23,9 +26,10 @@ class ResidentEngine {
 
   Poller& poller() { return supervisor_->poller(); }
   const HostFacts& host() const { return supervisor_->host(); }
-  // Whether the host is what it was when its facts were probed, from which plans are made. Mounts are always looked at,
-  // the rest at most once in a second.
-  bool host_is_the_same();
+  // Whether the host is what it was when its facts were probed, from which plans are made. Mounts are always looked at;
+  // the rest while nobody waits, at most once in a second, and before a run only after a longer time without one.
+  enum class Time : std::uint8_t { kBeforeARun, kIdle };
+  bool host_is_the_same(Time when);
   // Not without its keeper, nor when it can no longer wait for anything: whoever waits for runs ends then.
   bool is_of_use() const { return !failed_ && keeper_->connected(); }
 
@@ -61,7 +65,8 @@ class ResidentEngine {
   std::unique_ptr<Supervisor> supervisor_;
   Poller::Watch orders_;
   std::list<Known> known_;
-  Fd mounts_;
+  std::optional<sys::MountChanges> mounts_;
+  std::optional<std::uint64_t> mounts_around_;  // what facts are read from
   Clock::time_point probed_ = Clock::now();
   bool failed_ = false;
 };

@@ -78,22 +78,18 @@ Result<std::unique_ptr<Server>> Server::make(HostFacts host, const ServerOptions
   std::unique_ptr<Server> out(new Server(std::move(host), options));
   CLOCHE_TRY_ASSIGN(out->poller_, Poller::make());
   CLOCHE_TRY_ASSIGN(out->standing_, standing_of("self"));
-  out->spares_ = std::make_unique<Spares>(out->host_, out->janitor_, *out->poller_, options.stock);
+  CLOCHE_TRY_ASSIGN(out->mounts_, sys::MountChanges::open());
+  out->spares_ =
+      std::make_unique<Spares>(out->host_, out->janitor_, *out->poller_, *out->mounts_, options.stock);
   CLOCHE_TRY(out->watch_host());
   return out;
 }
 
 // A cell that stands ready has a copy of the mounts as they were.
 Status Server::watch_host() {
-  CLOCHE_TRY_ASSIGN(mounts_, sys::open_file("/proc/self/mountinfo", O_RDONLY));
-  CLOCHE_TRY_ASSIGN(mounts_watch_,
-                    poller_->watch(mounts_.get(), EPOLLPRI | EPOLLERR, [this](auto) { spares_->retire(); }));
+  CLOCHE_TRY_ASSIGN(mounts_watch_, poller_->watch(mounts_->descriptor().get(), EPOLLPRI | EPOLLERR,
+                                                  [this](auto) { spares_->on_mounts_changed(); }));
   return {};
-}
-
-bool Server::mounts_changed() const {
-  pollfd changed{mounts_.get(), POLLPRI, 0};
-  return ::poll(&changed, 1, 0) > 0;
 }
 
 Status Server::listen_on(Fd socket) {
@@ -259,7 +255,7 @@ void Server::fill_orders() {
     if (client.orders.empty() || client.gone) continue;
     if (is_outdated()) stopping_ = true;
     if (stopping_) return;
-    if (mounts_changed()) spares_->retire();
+    spares_->look_at_mounts();
     std::erase_if(client.orders, [&](const Order& order) {
       if (!spares_->knows(order.wish)) {
         if (!answer_never(client.socket, order.serial)) client.gone = true;

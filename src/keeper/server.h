@@ -68,7 +68,6 @@ class Server {
   void answer_status(Client& client);
   void fill_orders();
   void hand_out(Client& client, const Loan& loan, bool at_once);
-  bool mounts_changed() const;
   bool is_outdated() const;
   void on_time();
   void begin_attendance();
@@ -83,7 +82,7 @@ class Server {
   std::list<Client> clients_;
   std::string buffer_;
   Fd listener_;
-  Fd mounts_;
+  std::optional<sys::MountChanges> mounts_;  // before the cells that look at it
   Fd parent_;  // of one that serves only it
   Poller::Watch listener_watch_, mounts_watch_, stop_watch_, parent_watch_;
   std::optional<Attendance> attendance_;

@@ -32,7 +32,7 @@ bool is_readable(const Fd& fd, short events) {
 }  // namespace
 
 Shelf::Shelf(std::size_t most) : most_(most), most_in_all_(share_of_descriptors()) {
-  if (auto mounts = sys::open_file("/proc/self/mountinfo", O_RDONLY)) mounts_ = std::move(*mounts);
+  if (auto mounts = sys::MountChanges::open()) mounts_ = std::move(*mounts);
 }
 
 std::size_t Shelf::pending(const Kind& kind) const {
@@ -45,9 +45,19 @@ std::size_t Shelf::in_all() const {
   return out;
 }
 
-void Shelf::forget_all() {
-  for (Pending& order : pending_) order.kind = nullptr;
-  kinds_.clear();
+void Shelf::forget(Kind& kind) {
+  for (Pending& order : pending_) {
+    if (order.kind == &kind) order.kind = nullptr;
+  }
+}
+
+void Shelf::on_mounts_changed() {
+  std::erase_if(kinds_, [this](Kind& kind) {
+    const auto now = mounts_around(kind.sources);
+    if (now && now == kind.mounts) return false;
+    forget(kind);
+    return true;
+  });
 }
 
 Shelf::Kind* Shelf::kind_of(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish) {
@@ -67,7 +77,9 @@ Shelf::Kind* Shelf::kind_of(const std::shared_ptr<const Plan>& plan, const std::
       const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
       retire_unused(oldest->last + Clock::duration(1));
     }
-    known = kinds_.insert(kinds_.end(), Kind{.plan = plan, .wish = std::move(words), .sources = std::move(*sources)});
+    const auto mounts = mounts_around(*sources);
+    known = kinds_.insert(
+        kinds_.end(), Kind{.plan = plan, .wish = std::move(words), .sources = std::move(*sources), .mounts = mounts});
   }
   known->last = Clock::now();
   return &*known;
@@ -75,8 +87,8 @@ Shelf::Kind* Shelf::kind_of(const std::shared_ptr<const Plan>& plan, const std::
 
 std::optional<Cell> Shelf::take(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish,
                                 bool pass_stdin) {
-  if (!mounts_.valid() || !plan) return std::nullopt;
-  if (is_readable(mounts_, POLLPRI)) forget_all();
+  if (!mounts_ || !plan) return std::nullopt;
+  if (mounts_->any()) on_mounts_changed();
   Kind* kind = kind_of(plan, wish);
   if (kind == nullptr) return std::nullopt;
   if (++kind->asked > 1) kind->due = std::min(kind->due + 1, most_);
@@ -140,9 +152,7 @@ void Shelf::retire_unused(Clock::time_point since) {
       ++kind;
       continue;
     }
-    for (Pending& order : pending_) {
-      if (order.kind == &*kind) order.kind = nullptr;
-    }
+    forget(*kind);
     kind = kinds_.erase(kind);
   }
 }

@@ -17,6 +17,7 @@
 #include "keeper/protocol.h"
 #include "launch/cell.h"
 #include "plan/plan.h"
+#include "sys/mount_changes.h"
 
 namespace cloche::keeper {
 
@@ -56,6 +57,7 @@ class Shelf {
     std::shared_ptr<const Plan> plan;
     std::string wish;
     std::vector<std::string> sources;
+    std::optional<std::uint64_t> mounts;  // around them
     std::uint64_t asked = 0;
     std::size_t due = 0;  // to be ordered
     Clock::time_point last{};
@@ -67,13 +69,14 @@ class Shelf {
     Kind* kind;  // nothing if the host has changed since: what comes is not used
   };
   Kind* kind_of(const std::shared_ptr<const Plan>& plan, const std::function<std::string()>& wish);
-  void forget_all();
+  void on_mounts_changed();
+  void forget(Kind& kind);
   std::size_t pending(const Kind& kind) const;
   std::size_t in_all() const;
 
   std::size_t most_;
   std::size_t most_in_all_;
-  Fd mounts_;  // /proc/self/mountinfo: says when what a cell was made from has changed
+  std::optional<sys::MountChanges> mounts_;  // nothing where the kernel does not tell: then there is no cell
   std::list<Kind> kinds_;
   std::vector<Pending> pending_;
   std::uint64_t next_serial_ = 1;

@@ -17,4 +17,10 @@ std::optional<std::vector<std::string>> sources_of(const Wish& wish);
 // Which inodes the paths lead to now, as one number. A file that was replaced since is another one.
 std::uint64_t identities_of(const std::vector<std::string>& paths);
 
+// The mounts that these paths lie on, and those inside of them, as one number: what came or went elsewhere changes
+// nothing. Nothing if the kernel does not tell.
+std::optional<std::uint64_t> mounts_around(const std::vector<std::string>& paths);
+// The same for a text of /proc/PID/mountinfo.
+std::uint64_t mounts_around(const std::vector<std::string>& paths, std::string_view mountinfo);
+
 }  // namespace cloche::keeper

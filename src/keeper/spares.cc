@@ -39,10 +39,12 @@ std::vector<CgroupSetting> usual_groups(const CgroupFacts& facts) {
 
 }  // namespace
 
-Spares::Spares(const HostFacts& host, Janitor& janitor, Poller& poller, StockOptions options)
+Spares::Spares(const HostFacts& host, Janitor& janitor, Poller& poller, const sys::MountChanges& mounts,
+               StockOptions options)
     : host_(host),
       janitor_(janitor),
       poller_(poller),
+      mounts_(mounts),
       options_(options),
       networks_(Networks::make()),
       name_("keeper-" + std::to_string(::getpid()) + "-") {}
@@ -229,7 +231,10 @@ Spares::Kind* Spares::kind_of(std::string_view wish) {
       const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
       retire_unused(oldest->last + Clock::duration(1));
     }
-    known = kinds_.insert(kinds_.end(), Kind{std::string(wish), std::move(*decoded), std::move(*sources)});
+    // Before the mounts are looked at: a blank cell from before a change must not become one of this kind.
+    look_at_mounts();
+    const auto mounts = mounts_around(*sources);
+    known = kinds_.insert(kinds_.end(), Kind{std::string(wish), std::move(*decoded), std::move(*sources), mounts});
   }
   ++known->asked;
   known->last = Clock::now();
@@ -293,6 +298,7 @@ std::optional<Loan> Spares::take_reserved(std::string_view wish) {
 }
 
 Result<Loan> Spares::take(std::string_view wish) {
+  look_at_mounts();
   Kind* kind = kind_of(wish);
   if (kind != nullptr) {
     if (auto loan = take_parked(*kind)) return std::move(*loan);
@@ -317,6 +323,7 @@ Result<Loan> Spares::take(std::string_view wish) {
 
 bool Spares::work() {
   if (Clock::now() < resume_) return false;
+  look_at_mounts();
   for (Kind& kind : kinds_) {
     if (kind.broken() || kind.asked < 2) continue;
     const std::size_t have = count(State::kParked, &kind) + count(State::kFurnishing, &kind);
@@ -337,13 +344,27 @@ bool Spares::work() {
   return start().has_value();
 }
 
-void Spares::retire() {
+void Spares::look_at_mounts() {
+  if (mounts_.any()) on_mounts_changed();
+}
+
+void Spares::on_mounts_changed() {
+  std::erase_if(kinds_, [this](Kind& kind) {
+    const auto now = mounts_around(kind.sources);
+    if (now && now == kind.mounts) return false;
+    dispose_all(&kind);
+    return true;
+  });
+  dispose_all(nullptr);
+}
+
+// Of a kind; or those that have none yet.
+void Spares::dispose_all(const Kind* kind) {
   for (auto spare = spares_.begin(); spare != spares_.end();) {
     auto next = std::next(spare);
-    if (spare->state != State::kLent) dispose(spare);
+    if (spare->kind == kind && spare->state != State::kLent) dispose(spare);
     spare = next;
   }
-  kinds_.clear();
 }
 
 void Spares::retire_unused(Clock::time_point since) {
@@ -352,11 +373,7 @@ void Spares::retire_unused(Clock::time_point since) {
       ++kind;
       continue;
     }
-    for (auto spare = spares_.begin(); spare != spares_.end();) {
-      auto next = std::next(spare);
-      if (spare->kind == &*kind) dispose(spare);
-      spare = next;
-    }
+    dispose_all(&*kind);
     kind = kinds_.erase(kind);
   }
 }

@@ -17,6 +17,7 @@
 #include "launch/janitor.h"
 #include "launch/spawn.h"
 #include "plan/host_facts.h"
+#include "sys/mount_changes.h"
 #include "sys/poller.h"
 
 namespace cloche::keeper {
@@ -41,7 +42,8 @@ struct Counts {
 
 class Spares {
  public:
-  Spares(const HostFacts& host, Janitor& janitor, Poller& poller, StockOptions options);
+  Spares(const HostFacts& host, Janitor& janitor, Poller& poller, const sys::MountChanges& mounts,
+         StockOptions options);
   ~Spares();
 
   Result<Loan> take(std::string_view wish);
@@ -57,8 +59,10 @@ class Spares {
   // One piece of background work; false if there is none, or none before resume().
   bool work();
   Clock::time_point resume() const { return resume_; }
-  // Ends what stands ready: the host is no longer what it was.
-  void retire();
+  // A mount of the host came, went or changed. Ends what stands ready and would be another cell if it were made now:
+  // the blank ones, which may yet be given anything, and those that have it at hand.
+  void on_mounts_changed();
+  void look_at_mounts();
   // Forgets kinds of cells that nobody asked for since.
   void retire_unused(Clock::time_point since);
   Counts counts() const;
@@ -71,6 +75,7 @@ class Spares {
     std::string key;
     Wish wish;
     std::vector<std::string> sources;  // what of the host is mounted in such a cell
+    std::optional<std::uint64_t> mounts;  // around them
     std::uint64_t asked = 0;
     Clock::time_point last{};
     unsigned failures = 0;  // in a row
@@ -105,6 +110,7 @@ class Spares {
   void on_ended(std::uint64_t serial);
   void give_up(Iterator spare);
   void dispose(Iterator spare);
+  void dispose_all(const Kind* kind);
   Iterator find(std::uint64_t serial);
   Iterator first(State state, const Kind* kind);
   std::size_t count(State state, const Kind* kind) const;
@@ -117,6 +123,7 @@ class Spares {
   const HostFacts& host_;
   Janitor& janitor_;
   Poller& poller_;
+  const sys::MountChanges& mounts_;
   StockOptions options_;
   std::optional<Networks> networks_;
   std::list<Spare> spares_;

@@ -1,12 +1,14 @@
 """Whom an attendant serves, and whom a command trusts with what it has: each looks at the other."""
 import os
+import resource
 import signal
 import socket
 import subprocess
+import time
 
 from attendant_case import AttendantCase
 from cell import CLOCHE, LIMITS, TIMEOUT
-from keeper_case import KeeperCase, await_true
+from keeper_case import KeeperCase, await_true, lives
 from turns import for_root
 
 # Takes what is said to it at a name in a directory, and tells how much that was.
@@ -213,6 +215,18 @@ class Numbers(AttendantCase):
             self.assertNotIn("let in", out)
         self.settle()
         self.assertLessEqual(self.attended() - before, 2)
+
+
+class Facts(AttendantCase):
+    def test_facts_are_looked_at_again_when_a_run_is_over(self):
+        attendant = self.start_attended()
+        self.attended_run("--", "true")
+        soft, hard = resource.prlimit(attendant, resource.RLIMIT_NOFILE)
+        resource.prlimit(attendant, resource.RLIMIT_NOFILE, (soft - 8, hard))
+        time.sleep(1.1)  # until they are not fresh any more
+        self.assertEqual(self.plain("--", "echo", "fine").stdout, b"fine\n")
+        self.eventually(lambda: not lives(attendant), "an attendant goes by the facts of yesterday")
+        self.assertEqual(self.plain("--", "echo", "fine").stdout, b"fine\n")
 
 
 @for_root("only root can change what a host is")

@@ -346,21 +346,43 @@ if kept:  # a run that it has already goes on
 class Mounts(KeeperCase):
     """Only root's keeper can be put into a mount namespace alone."""
 
-    def test_mount_retires_what_stands_ready(self):
+    def run_around_a_mount(self, place):
+        """What runs with a grant of a directory print when something is mounted there, or elsewhere, once cells stand ready."""
         folder = self.path("data")
         os.mkdir(folder)
+        os.mkdir(self.path("elsewhere"))
         os.chmod(self.folder, 0o755)
         # The keeper and its clients in a mount namespace of their own; the host's stays as it is.
         script = """set -e
             "$0" keeper start
             run() { "$0" run --keeper always --read "$D" -- ls "$D"; }
-            run; run
-            for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "$0" keeper status | grep -q '^parked 2' && break; done
-            mount -t tmpfs none "$D"; touch "$D/mounted"
+            ready() { for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; "$0" keeper status | grep -q '^parked 2' && break; done; }
+            run; run; ready
+            mount -t tmpfs none "$M"; touch "$M/mounted"
             run
+            "$0" run --keeper always --read "$M" -- ls "$M"
             "$0" keeper status | grep ^served
             "$0" keeper stop"""
         command = ["unshare", "-m", "sh", "-c", script, CLOCHE]
-        done = subprocess.run(command, env=dict(self.env, D=folder), capture_output=True, text=True, timeout=TIMEOUT,
+        return subprocess.run(command, env=dict(self.env, D=folder, M=place), capture_output=True, text=True, timeout=TIMEOUT,
                               check=False)
-        self.assertEqual(done.stdout, "mounted\nserved-blank 3\nserved-parked 0\n", done.stderr)
+
+    def test_mount_retires_what_stands_ready(self):
+        done = self.run_around_a_mount(self.path("data"))
+        self.assertEqual(done.stdout, "mounted\nmounted\nserved-blank 4\nserved-parked 0\n", done.stderr)
+
+    def test_X7_mount_elsewhere_leaves_what_stands_ready(self):
+        done = self.run_around_a_mount(self.path("elsewhere"))
+        self.assertEqual(done.stdout, "mounted\nserved-blank 3\nserved-parked 1\n", done.stderr)
+
+    def test_blank_cell_has_what_was_mounted_since_it_was_made(self):
+        script = """set -e
+            "$0" keeper start
+            for i in 1 2 3 4 5 6 7 8 9 10; do "$0" keeper status | grep -q '^blank 2' && break; sleep 0.1; done
+            mount -t tmpfs none /usr/local; touch /usr/local/mounted
+            "$0" run --keeper always -- ls /usr/local
+            "$0" keeper status | grep ^served-blank
+            "$0" keeper stop"""
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, CLOCHE], env=self.env, capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+        self.assertEqual(done.stdout, "mounted\nserved-blank 1\n", done.stderr)
