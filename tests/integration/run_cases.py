@@ -8,6 +8,7 @@ A file with the line OWN_NETWORK below runs in a network of its own (own_network
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -72,7 +73,16 @@ def in_own_network(arguments):
         return subprocess.run(in_a_network(copy_programs(arguments, folder)), env=env, check=False).returncode
 
 
+def hear_signals():
+    """A shell starts what it puts into the background with signals ignored, and so would be every command of a case: an
+    interrupt would end none of them."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(arguments):
+    hear_signals()
     if arguments[1] == "ordinary":
         return as_ordinary_user(arguments)
     if needs_network(arguments[0]) and IN_NETWORK not in os.environ:
