@@ -90,15 +90,15 @@ Task<Result<std::unique_ptr<Stream>>> dial(Shared& shared, Flow& flow, const Tar
     }
     if (++tried > kMostTried) break;
     flow.record.address = address.text();
+    // An address that is not public takes a rule of its own, whose end is the connection's, too, from here on: to
+    // connect may take as long as the other side likes.
+    const proto::Decision as_such = shared.rules.now().decide_address(address, target.port);
+    const bool takes_a_rule =
+        target.name && as_such.allowed() && proto::classify(address) != proto::AddressClass::kPublic;
+    if (takes_a_rule) flow.granted.push_back(as_such.rule);
     auto stream = co_await connect_to(shared, flow, address, target.port);
-    if (stream) {
-      // An address that is not public takes a rule of its own, whose end is the connection's, too.
-      const proto::Decision as_such = shared.rules.now().decide_address(address, target.port);
-      if (target.name && as_such.allowed() && proto::classify(address) != proto::AddressClass::kPublic) {
-        flow.granted.push_back(as_such.rule);
-      }
-      co_return stream;
-    }
+    if (stream) co_return stream;
+    if (takes_a_rule) flow.granted.pop_back();
     last = std::move(stream).error();
     last.message = target.text() + " could not be reached at " + address.text();
   }

@@ -1,5 +1,6 @@
 """Attacks on the gateway that once got through: what a guest hides, what it leaves behind, what it makes others hold."""
 # needs: a network of its own
+import contextlib
 import json
 import os
 import socket
@@ -7,10 +8,12 @@ import threading
 import time
 
 from cell import end_accepting
+from keeper_case import await_true
 from network_case import QUESTIONS, TLS_CLIENT, WAYS_TO, NetworkCase, gateways_of
 from network_world import ECHO, RAW, RETRY
 
 ENDLESS = 8100
+SLOW = 8200
 MIB = 1024  # in the kernel's kB
 MOST_SENT = 64 << 20  # far more than all buffers on the way hold
 
@@ -162,6 +165,66 @@ print(json.dumps([said.decode(), outer.recv(10).decode()]))
     def test_the_lease_of_an_address_closes_what_a_name_led_to(self):
         out, _ = self.end(self.hold("--allow-net", f"10.0.0.0/8:{ECHO},for=3s"))
         self.assertEqual(json.loads(out), ["", "\1on"])
+
+    def still_knocking(self):
+        """How many connections in this network wait for an answer."""
+        with open("/proc/net/tcp", encoding="ascii") as file:
+            return sum(line.split()[3] == "02" for line in list(file)[1:])  # SYN_SENT
+
+    def knock(self, port, *words):
+        """A guest whose connection, by a name that leads inside, is not answered before the service takes callers."""
+        self.world.zone["inner.test"] = ["10.9.9.9"]
+        service = socket.create_server(("10.9.9.9", port), backlog=0)
+        self.addCleanup(service.close)
+        fillers = [socket.socket() for _ in range(3)]
+        for filler in fillers:
+            self.addCleanup(filler.close)
+            filler.setblocking(False)
+            filler.connect_ex(("10.9.9.9", port))
+        await_true(lambda: self.still_knocking() > 0)
+        before = self.still_knocking()
+        process, _ = self.begin(f"""
+print("begins", flush=True)
+try:
+    s = socket.create_connection(("inner.test", {port}), timeout=30)
+    s.sendall(b"\1hi")
+    print(s.recv(10) or "over")
+except ConnectionError: print("over")
+""", *self.rules((f"inner.test:{port}",)), *words)
+        await_true(lambda: self.still_knocking() > before)
+        return process, service, fillers
+
+    def has_ended(self, events):
+        with open(self.path(events), encoding="utf-8") as file:
+            return any(json.loads(line)["event"] == "ended" for line in file)
+
+    def assert_nothing_arrives(self, process, service, fillers):
+        for filler in fillers:
+            filler.close()
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    caller, _ = service.accept()
+                    if caller.recv(10):
+                        caller.sendall(b"answer")
+
+        threading.Thread(target=serve, daemon=True).start()
+        out, _ = self.end(process)
+        self.assertEqual(out, "over\n")
+
+    def test_X10_revoking_an_address_closes_what_has_yet_to_be_answered(self):
+        process, service, fillers = self.knock(SLOW, "--allow-net", f"10.0.0.0/8:{SLOW}")
+        with open(self.path("events"), encoding="utf-8") as file:
+            run = json.loads(file.readline())["run"]
+        done = self.cloche("revoke", run, "host", f"10.0.0.0/8:{SLOW}")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assert_nothing_arrives(process, service, fillers)
+
+    def test_X10_the_lease_of_an_address_closes_what_has_yet_to_be_answered(self):
+        process, service, fillers = self.knock(SLOW + 1, "--allow-net", f"10.0.0.0/8:{SLOW + 1},for=3s")
+        await_true(lambda: self.has_ended("events"))
+        self.assert_nothing_arrives(process, service, fillers)
 
     # What others hold: the gateway's memory is under no limit of the guest's.
 
