@@ -389,7 +389,7 @@ Status start(Words words) {
   if (keeper < 3) return fail(ErrorCode::kInvalidInput, "attendant", "no socket of a keeper");
   Fd socket(keeper);
   if (::fcntl(keeper, F_SETFD, FD_CLOEXEC) != 0) return fail_errno(errno, "attendant", "no socket of a keeper");
-  CLOCHE_TRY_ASSIGN(auto engine, ResidentEngine::make(probe_fast(), std::move(socket)));
+  CLOCHE_TRY_ASSIGN(auto engine, ResidentEngine::make(std::move(socket)));
   CLOCHE_TRY_ASSIGN(Standing standing, keeper::standing_of("self"));
   CLOCHE_TRY_ASSIGN(Fd directory, keeper::open_directory(words[0], false));
   Attendant attendant(std::move(engine), Listener(std::move(directory)), std::move(standing));

@@ -41,12 +41,12 @@ Request essence(const Policy& policy, const Request& request) {
           .cancellable = cancellable};
 }
 
-// Mounts that facts depend on: what kernel, groups and system are asked for, and our own program.
-std::optional<std::uint64_t> mounts_around_facts(const HostFacts& host) {
-  std::vector<std::string> places = {"/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64"};
-  if (host.init) places.push_back(*host.init);
-  if (host.bwrap) places.push_back(*host.bwrap);
-  return keeper::mounts_around(places);
+// What kernel, groups and system are asked for, and our own program.
+std::vector<std::string> places_of_facts(const HostFacts& host) {
+  std::vector<std::string> out = {"/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64"};
+  if (host.init) out.push_back(*host.init);
+  if (host.bwrap) out.push_back(*host.bwrap);
+  return keeper::real_paths(std::move(out));
 }
 
 // But for where the engine itself is, which moves aside where its group has to hold none.
@@ -57,10 +57,12 @@ bool is_same_host(HostFacts now, const HostFacts& then) {
 
 }  // namespace
 
-Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd keeper) {
+Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(Fd keeper) {
   std::unique_ptr<ResidentEngine> out(new ResidentEngine);
-  CLOCHE_TRY_ASSIGN(out->mounts_, sys::MountChanges::open());
-  out->mounts_around_ = mounts_around_facts(host);
+  CLOCHE_TRY_ASSIGN(out->mounts_, sys::MountChanges::open());  // before the probe: what changes during it is told
+  HostFacts host = probe_fast();
+  out->fact_places_ = places_of_facts(host);
+  out->fact_mounts_ = keeper::mounts_around(out->fact_places_);
   out->keeper_ = std::make_shared<keeper::Client>(std::move(keeper));
   out->keeper_->keep_at_hand(kAtHand);
   CLOCHE_TRY_ASSIGN(out->supervisor_, Supervisor::make(std::move(host), starter_with(out->keeper_, false)));
@@ -75,12 +77,14 @@ Result<std::unique_ptr<ResidentEngine>> ResidentEngine::make(HostFacts host, Fd 
 bool ResidentEngine::host_is_the_same(Time when) {
   const auto now = Clock::now();
   if (mounts_->any()) {
-    const auto before = std::exchange(mounts_around_, mounts_around_facts(host()));
-    if (!mounts_around_ || mounts_around_ != before) probed_ = Clock::time_point::min();
+    const std::uint64_t before = std::exchange(fact_mounts_, keeper::mounts_around(fact_places_));
+    if (fact_mounts_ == 0 || fact_mounts_ != before) probed_ = Clock::time_point::min();
   }
   if (now - (when == Time::kIdle ? kFresh : kOld) < probed_) return true;
-  probed_ = now;
-  return is_same_host(probe_fast(), host());
+  const bool is_same = is_same_host(probe_fast(), host());
+  // What was mounted for a moment may have been probed.
+  probed_ = mounts_->any() ? Clock::time_point::min() : now;
+  return is_same;
 }
 
 bool ResidentEngine::knows(const Policy& policy) const {

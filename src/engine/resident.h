@@ -22,7 +22,7 @@ namespace cloche {
 class ResidentEngine {
  public:
   // `keeper`: a socket to one that knows us already.
-  static Result<std::unique_ptr<ResidentEngine>> make(HostFacts host, Fd keeper);
+  static Result<std::unique_ptr<ResidentEngine>> make(Fd keeper);
 
   Poller& poller() { return supervisor_->poller(); }
   const HostFacts& host() const { return supervisor_->host(); }
@@ -66,7 +66,8 @@ class ResidentEngine {
   Poller::Watch orders_;
   std::list<Known> known_;
   std::optional<sys::MountChanges> mounts_;
-  std::optional<std::uint64_t> mounts_around_;  // what facts are read from
+  std::vector<std::string> fact_places_;  // what facts are read from
+  std::uint64_t fact_mounts_ = 0;         // around them
   Clock::time_point probed_ = Clock::now();
   bool failed_ = false;
 };

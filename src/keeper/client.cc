@@ -217,13 +217,13 @@ Result<Cell> Client::take(const Plan& plan, const LaunchContext& context) {
 
 void Client::deliver(Reply reply) {
   if (!shelf_) return;
-  const std::uint64_t order = reply.head.order;
-  const std::uint64_t identities = reply.head.identities;
+  const Shelf::Delivery what{
+      .order = reply.head.order, .identities = reply.head.identities, .mounts = reply.head.mounts};
   std::optional<Cell> cell;
   if (reply.control.valid()) {
     if (auto taken = take_over(std::move(reply))) cell = std::move(*taken);
   }
-  shelf_->deliver(order, std::move(cell), identities);
+  shelf_->deliver(what, std::move(cell));
 }
 
 void Client::top_up() {
@@ -234,7 +234,7 @@ void Client::top_up() {
     ask.kind = AskKind::kReserve;
     ask.serial = order->serial;
     if (!send_ask(*socket_, ask, order->wish)) {
-      shelf_->deliver(order->serial, std::nullopt, 0);  // the socket is full, or nobody is there: not ordered
+      shelf_->deliver({.order = order->serial}, std::nullopt);  // the socket is full, or nobody is there: not ordered
       return;
     }
   }

@@ -56,6 +56,7 @@ struct Answer {
   std::uint32_t probe = 0;
   std::uint64_t order = 0;       // kReserved: the serial of the kReserve
   std::uint64_t identities = 0;  // kParked, kReserved: of the kind's sources when they were mounted (sources.h)
+  std::uint64_t mounts = 0;      // the same: around them
 };
 
 using Groups = std::vector<std::pair<Controller, std::string>>;

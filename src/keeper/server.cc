@@ -87,8 +87,9 @@ Result<std::unique_ptr<Server>> Server::make(HostFacts host, const ServerOptions
 
 // A cell that stands ready has a copy of the mounts as they were.
 Status Server::watch_host() {
-  CLOCHE_TRY_ASSIGN(mounts_watch_, poller_->watch(mounts_->descriptor().get(), EPOLLPRI | EPOLLERR,
-                                                  [this](auto) { spares_->on_mounts_changed(); }));
+  CLOCHE_TRY_ASSIGN(mounts_wake_, sys::MountChanges::open());
+  CLOCHE_TRY_ASSIGN(mounts_watch_, poller_->watch(mounts_wake_->descriptor().get(), EPOLLPRI | EPOLLERR,
+                                                  [this](auto) { spares_->look_at_mounts(); }));
   return {};
 }
 

@@ -82,7 +82,8 @@ class Server {
   std::list<Client> clients_;
   std::string buffer_;
   Fd listener_;
-  std::optional<sys::MountChanges> mounts_;  // before the cells that look at it
+  std::optional<sys::MountChanges> mounts_;       // asked before anything is given away
+  std::optional<sys::MountChanges> mounts_wake_;  // watched: what the poller was told nobody else is told
   Fd parent_;  // of one that serves only it
   Poller::Watch listener_watch_, mounts_watch_, stop_watch_, parent_watch_;
   std::optional<Attendance> attendance_;

@@ -53,8 +53,9 @@ void Shelf::forget(Kind& kind) {
 
 void Shelf::on_mounts_changed() {
   std::erase_if(kinds_, [this](Kind& kind) {
-    const auto now = mounts_around(kind.sources);
-    if (now && now == kind.mounts) return false;
+    const std::uint64_t now = mounts_around(kind.places);
+    std::erase_if(kind.ready, [now](const Ready& ready) { return ready.mounts != now; });
+    if (now != 0) return false;  // what is on its way is compared when it comes
     forget(kind);
     return true;
   });
@@ -77,9 +78,11 @@ Shelf::Kind* Shelf::kind_of(const std::shared_ptr<const Plan>& plan, const std::
       const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
       retire_unused(oldest->last + Clock::duration(1));
     }
-    const auto mounts = mounts_around(*sources);
-    known = kinds_.insert(
-        kinds_.end(), Kind{.plan = plan, .wish = std::move(words), .sources = std::move(*sources), .mounts = mounts});
+    auto places = real_paths(*sources);
+    known = kinds_.insert(kinds_.end(), Kind{.plan = plan,
+                                             .wish = std::move(words),
+                                             .sources = std::move(*sources),
+                                             .places = std::move(places)});
   }
   known->last = Clock::now();
   return &*known;
@@ -128,12 +131,14 @@ std::optional<Shelf::Order> Shelf::next_order() {
   return std::nullopt;
 }
 
-void Shelf::deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t identities) {
-  const auto known = std::ranges::find(pending_, order, &Pending::serial);
+void Shelf::deliver(const Delivery& what, std::optional<Cell> cell) {
+  const auto known = std::ranges::find(pending_, what.order, &Pending::serial);
   if (known == pending_.end()) return;
   Kind* kind = known->kind;
   pending_.erase(known);
   if (kind == nullptr || !cell || !cell->parked || !make_stdio(*cell, true)) return;
+  // Where both can be told: a mount may have come and gone while it was on its way.
+  if (what.mounts != mounts_around(kind->places)) return;
   // One that is not as it should be is not used; should that be so for all of them, the run itself will say it.
   if (!cell->parked->seen) return;
   auto receipt = judge(*kind->plan, *cell->parked->seen);
@@ -143,7 +148,7 @@ void Shelf::deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t
   cell->cgroup.open_counters();
   cell->parked->plan = kind->plan;
   cell->parked->receipt = std::move(*receipt);
-  kind->ready.push_back({std::move(*cell), identities});
+  kind->ready.push_back({std::move(*cell), what.identities, what.mounts});
 }
 
 void Shelf::retire_unused(Clock::time_point since) {

@@ -42,7 +42,12 @@ class Shelf {
   };
   std::optional<Order> next_order();
   // The answer to an order; without a cell it will never be filled.
-  void deliver(std::uint64_t order, std::optional<Cell> cell, std::uint64_t identities);
+  struct Delivery {
+    std::uint64_t order = 0;
+    std::uint64_t identities = 0;
+    std::uint64_t mounts = 0;
+  };
+  void deliver(const Delivery& what, std::optional<Cell> cell);
 
   // Puts away what nobody asked for since.
   void retire_unused(Clock::time_point since);
@@ -52,12 +57,13 @@ class Shelf {
   struct Ready {
     Cell cell;
     std::uint64_t identities;
+    std::uint64_t mounts;
   };
   struct Kind {
     std::shared_ptr<const Plan> plan;
     std::string wish;
     std::vector<std::string> sources;
-    std::optional<std::uint64_t> mounts;  // around them
+    std::vector<std::string> places;  // and where that really is
     std::uint64_t asked = 0;
     std::size_t due = 0;  // to be ordered
     Clock::time_point last{};

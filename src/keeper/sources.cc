@@ -7,52 +7,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/octal.h"
-#include "sys/file.h"
+#include "base/mix.h"
 #include "wire/wire.h"
 
 namespace cloche::keeper {
 namespace {
 
-constexpr std::size_t kMostMounts = 16U << 20;
-
-// FNV-1a, by words.
-class Mix {
- public:
-  void add(std::uint64_t word) { hash_ = (hash_ ^ word) * 1099511628211ull; }
-  void add(std::string_view text) {
-    for (const char c : text) add(static_cast<unsigned char>(c));
-  }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 14695981039346656037ull;
-};
-
 // Of two absolute paths: one is the other, or lies in it.
 bool is_at_or_in(std::string_view path, std::string_view directory) {
   if (directory == "/") return true;
   return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
-// As the kernel names it: a link on the way leads elsewhere. What is not there is looked for where it would be.
-std::vector<std::string> real_paths(const std::vector<std::string>& paths) {
-  std::vector<std::string> out = paths;
-  char room[PATH_MAX];
-  for (const std::string& path : paths) {
-    if (::realpath(path.c_str(), room) != nullptr && path != room) out.emplace_back(room);
-  }
-  return out;
-}
-
-// The fifth field, where it is mounted.
-std::string mount_point(std::string_view line) {
-  for (int field = 1; field < 5; ++field) {
-    const std::size_t blank = line.find(' ');
-    if (blank == std::string_view::npos) return {};
-    line.remove_prefix(blank + 1);
-  }
-  return unescape_octal(line.substr(0, line.find(' ')));
 }
 
 }  // namespace
@@ -99,26 +63,33 @@ std::uint64_t identities_of(const std::vector<std::string>& paths) {
   return mix.value();
 }
 
-std::uint64_t mounts_around(const std::vector<std::string>& paths, std::string_view mountinfo) {
-  const std::vector<std::string> real = real_paths(paths);
-  Mix mix;
-  while (!mountinfo.empty()) {
-    const std::string_view line = mountinfo.substr(0, mountinfo.find('\n'));
-    mountinfo.remove_prefix(std::min(line.size() + 1, mountinfo.size()));
-    const std::string point = mount_point(line);
-    // What cannot be read may be anywhere.
-    const bool counts = point.empty() || std::ranges::any_of(real, [&](const std::string& path) {
-                          return is_at_or_in(path, point) || is_at_or_in(point, path);
-                        });
-    if (counts) mix.add(line);
+std::vector<std::string> real_paths(std::vector<std::string> paths) {
+  char room[PATH_MAX];
+  const std::size_t count = paths.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (::realpath(paths[i].c_str(), room) != nullptr && paths[i] != room) paths.emplace_back(room);
   }
-  return mix.value();
+  return paths;
 }
 
-std::optional<std::uint64_t> mounts_around(const std::vector<std::string>& paths) {
-  const auto text = sys::read_file("/proc/self/mountinfo", kMostMounts);
-  if (!text) return std::nullopt;
-  return mounts_around(paths, *text);
+std::uint64_t mounts_around(const std::vector<std::string>& paths, const std::vector<sys::MountEntry>& mounts) {
+  Mix mix;
+  for (const sys::MountEntry& mount : mounts) {
+    // What cannot be reached may be anywhere.
+    const bool counts = mount.point.empty() || std::ranges::any_of(paths, [&](const std::string& path) {
+                          return is_at_or_in(path, mount.point) || is_at_or_in(mount.point, path);
+                        });
+    if (!counts) continue;
+    mix.add(mount.id);
+    mix.add(mount.point);
+    mix.add(mount.traits);
+  }
+  return mix.value() | 1;
+}
+
+std::uint64_t mounts_around(const std::vector<std::string>& paths) {
+  const auto mounts = sys::list_mounts();
+  return mounts ? mounts_around(paths, *mounts) : 0;
 }
 
 }  // namespace cloche::keeper

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "keeper/protocol.h"
+#include "sys/mount_list.h"
 
 namespace cloche::keeper {
 
@@ -17,10 +18,12 @@ std::optional<std::vector<std::string>> sources_of(const Wish& wish);
 // Which inodes the paths lead to now, as one number. A file that was replaced since is another one.
 std::uint64_t identities_of(const std::vector<std::string>& paths);
 
+// The paths, and behind them those that links among them lead to, as the kernel names them.
+std::vector<std::string> real_paths(std::vector<std::string> paths);
+
 // The mounts that these paths lie on, and those inside of them, as one number: what came or went elsewhere changes
-// nothing. Nothing if the kernel does not tell.
-std::optional<std::uint64_t> mounts_around(const std::vector<std::string>& paths);
-// The same for a text of /proc/PID/mountinfo.
-std::uint64_t mounts_around(const std::vector<std::string>& paths, std::string_view mountinfo);
+// nothing. 0 where the kernel does not tell: then any mount may be one of them.
+std::uint64_t mounts_around(const std::vector<std::string>& paths);
+std::uint64_t mounts_around(const std::vector<std::string>& paths, const std::vector<sys::MountEntry>& mounts);
 
 }  // namespace cloche::keeper

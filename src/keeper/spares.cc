@@ -125,6 +125,7 @@ Status Spares::furnish(Spare& spare, Kind& kind) {
   spare.kind = &kind;
   spare.state = State::kFurnishing;
   spare.identities = identities_of(kind.sources);
+  spare.mounts = mounts_around(kind.places);
   CLOCHE_TRY(spare.leaf.apply(kind.wish.settings));
   CLOCHE_TRY_ASSIGN(CgroupLeaf::Doors doors, spare.leaf.open_doors());
   CLOCHE_TRY_ASSIGN(std::vector<Fd> mounts, clone_host_mounts(kind.wish.mounts, spare.host_uid));
@@ -154,6 +155,11 @@ void Spares::read_back(Spare& spare) {
 void Spares::on_control(std::uint64_t serial) {
   auto spare = find(serial);
   if (spare == spares_.end() || spare->state == State::kLent) return;
+  if (spare->state == State::kFurnishing) {
+    look_at_mounts();  // or one that was made while something was mounted for a moment would stand ready
+    spare = find(serial);
+    if (spare == spares_.end()) return;
+  }
   wire::Message message{};
   auto received = sys::receive_bytes(spare->process.control.get(), &message, sizeof message);
   if (received && !*received) return;
@@ -231,10 +237,9 @@ Spares::Kind* Spares::kind_of(std::string_view wish) {
       const auto oldest = std::ranges::min_element(kinds_, {}, &Kind::last);
       retire_unused(oldest->last + Clock::duration(1));
     }
-    // Before the mounts are looked at: a blank cell from before a change must not become one of this kind.
-    look_at_mounts();
-    const auto mounts = mounts_around(*sources);
-    known = kinds_.insert(kinds_.end(), Kind{std::string(wish), std::move(*decoded), std::move(*sources), mounts});
+    auto places = real_paths(*sources);
+    known = kinds_.insert(kinds_.end(),
+                          Kind{std::string(wish), std::move(*decoded), std::move(*sources), std::move(places)});
   }
   ++known->asked;
   known->last = Clock::now();
@@ -252,6 +257,7 @@ Loan Spares::lend(Spare& spare) {
   loan.answer.guest = spare.guest;
   loan.answer.probe = spare.probe;
   loan.answer.identities = spare.identities;
+  loan.answer.mounts = spare.mounts;
   loan.payload = encode_handover({spare.leaf.directories(), std::move(spare.seen)});
   spare.control_watch.reset();
   loan.control = std::move(spare.process.control);
@@ -344,25 +350,28 @@ bool Spares::work() {
   return start().has_value();
 }
 
+// Each change is told once, in its order or not, and what was mounted for a moment leaves no trace: so of what was made
+// since the last look nothing is kept.
 void Spares::look_at_mounts() {
-  if (mounts_.any()) on_mounts_changed();
-}
-
-void Spares::on_mounts_changed() {
-  std::erase_if(kinds_, [this](Kind& kind) {
-    const auto now = mounts_around(kind.sources);
-    if (now && now == kind.mounts) return false;
-    dispose_all(&kind);
+  if (!mounts_.any()) return;
+  dispose_all([](const Spare& s) { return s.state != State::kParked; });
+  std::erase_if(kinds_, [this](const Kind& kind) {
+    const auto ready = first(State::kParked, &kind);
+    if (ready == spares_.end()) return false;
+    const std::uint64_t now = mounts_around(kind.places);
+    const auto is_stale = [&](const Spare& s) { return s.kind == &kind && (now == 0 || s.mounts != now); };
+    if (std::ranges::none_of(spares_, is_stale)) return false;
+    dispose_all([&](const Spare& s) { return s.kind == &kind; });
     return true;
   });
-  dispose_all(nullptr);
 }
 
-// Of a kind; or those that have none yet.
-void Spares::dispose_all(const Kind* kind) {
+// But for what is on loan.
+template <typename Which>
+void Spares::dispose_all(Which which) {
   for (auto spare = spares_.begin(); spare != spares_.end();) {
     auto next = std::next(spare);
-    if (spare->kind == kind && spare->state != State::kLent) dispose(spare);
+    if (spare->state != State::kLent && which(*spare)) dispose(spare);
     spare = next;
   }
 }
@@ -373,7 +382,7 @@ void Spares::retire_unused(Clock::time_point since) {
       ++kind;
       continue;
     }
-    dispose_all(&*kind);
+    dispose_all([&](const Spare& s) { return s.kind == &*kind; });
     kind = kinds_.erase(kind);
   }
 }

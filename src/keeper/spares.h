@@ -59,9 +59,8 @@ class Spares {
   // One piece of background work; false if there is none, or none before resume().
   bool work();
   Clock::time_point resume() const { return resume_; }
-  // A mount of the host came, went or changed. Ends what stands ready and would be another cell if it were made now:
-  // the blank ones, which may yet be given anything, and those that have it at hand.
-  void on_mounts_changed();
+  // If a mount of the host came, went or changed: ends what has a copy of all mounts, or is being made, and of what
+  // stands ready that which would be another cell if it were made now.
   void look_at_mounts();
   // Forgets kinds of cells that nobody asked for since.
   void retire_unused(Clock::time_point since);
@@ -75,7 +74,7 @@ class Spares {
     std::string key;
     Wish wish;
     std::vector<std::string> sources;  // what of the host is mounted in such a cell
-    std::optional<std::uint64_t> mounts;  // around them
+    std::vector<std::string> places;   // and where that really is
     std::uint64_t asked = 0;
     Clock::time_point last{};
     unsigned failures = 0;  // in a row
@@ -91,6 +90,7 @@ class Spares {
     Fd network;
     Kind* kind = nullptr;
     std::uint64_t identities = 0;  // of the kind's sources, when they were mounted
+    std::uint64_t mounts = 0;      // around them; nothing has changed between that and its being ready
     pid_t guest = 0;
     std::uint32_t probe = 0;
     Fd notifier;
@@ -110,7 +110,8 @@ class Spares {
   void on_ended(std::uint64_t serial);
   void give_up(Iterator spare);
   void dispose(Iterator spare);
-  void dispose_all(const Kind* kind);
+  template <typename Which>
+  void dispose_all(Which which);
   Iterator find(std::uint64_t serial);
   Iterator first(State state, const Kind* kind);
   std::size_t count(State state, const Kind* kind) const;

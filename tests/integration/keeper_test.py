@@ -375,6 +375,42 @@ class Mounts(KeeperCase):
         done = self.run_around_a_mount(self.path("elsewhere"))
         self.assertEqual(done.stdout, "mounted\nserved-blank 3\nserved-parked 1\n", done.stderr)
 
+    def run_while_mounts_come_and_go(self, begin, come, go):
+        """What the host shows in the end, and two runs by an attendant, where cells were made while a mount was different."""
+        for name in ("grant", "grant/sub", "away"):
+            os.mkdir(self.path(name))
+        self.path("grant/sub/file", "under\n")
+        os.chmod(self.folder, 0o755)
+        script = f"""set -e
+            run() {{ "$0" run --read "$D/grant" -- sh -c "$1; cat $D/grant/sub/*"; }}
+            ready() {{ for i in $(seq 50); do "$0" keeper status | grep -q '^parked 2' && break; sleep 0.1; done; }}
+            cd "$D"; {begin}
+            "$0" keeper start
+            for i in $(seq 100); do test -e "$CLOCHE_KEEPER_DIR/attendant" && break; sleep 0.1; done
+            run :; run :; run :; ready
+            run "sleep 1.5" & sleep 0.4
+            {come}
+            run :; run :
+            wait $!
+            sleep 0.6
+            {go}
+            sleep 0.4
+            echo host; cat grant/sub/*; echo cells; run :; run :
+            "$0" keeper stop"""
+        done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, CLOCHE],
+                              env=dict(self.env, D=self.folder), capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        host, _, cells = done.stdout.partition("host\n")[2].partition("cells\n")
+        self.assertTrue(host, done.stdout + done.stderr)
+        self.assertEqual(cells, host * 2)
+
+    def test_X7_what_was_mounted_for_a_while_is_in_no_later_cell(self):
+        self.run_while_mounts_come_and_go(":", "mount -t tmpfs none grant/sub; echo mounted > grant/sub/file",
+                                          "umount grant/sub")
+
+    def test_X7_what_was_uncovered_for_a_while_is_covered_in_later_cells(self):
+        self.run_while_mounts_come_and_go("mount -t tmpfs none grant/sub; echo above > grant/sub/file",
+                                          "mount --move grant/sub away", "mount --move away grant/sub")
+
     def test_blank_cell_has_what_was_mounted_since_it_was_made(self):
         script = """set -e
             "$0" keeper start
