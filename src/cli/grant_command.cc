@@ -35,7 +35,7 @@ Result<What> read_what(std::string_view word) {
   for (const std::string_view file : {"path", "file", "read", "write", "exec"}) {
     if (word != file) continue;
     return fail(ErrorCode::kInvalidInput, "command line",
-                "a path cannot be granted to a live run: the kernel does not take back a file that is open",
+                "a path is neither granted to a live run nor taken back from it: the kernel does not take back a file that is open",
                 "grant it in the policy, for the whole run");
   }
   return fail(ErrorCode::kInvalidInput, "command line",

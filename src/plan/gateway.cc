@@ -120,12 +120,13 @@ Status settle_gateway(Plan& plan, const StepContext& context) {
 
 void add_gateway_environment(const Plan& plan, std::map<std::string, std::string>& env) {
   if (!plan.has_network()) return;
+  // Also in ALL_PROXY, although the port speaks SOCKS: clients without a library for that refuse to begin (httpx).
   const std::string http = fmt::format("http://127.0.0.1:{}", plan.gateway->proxy_port);
-  const std::string socks = fmt::format("socks5h://127.0.0.1:{}", plan.gateway->proxy_port);
-  for (const char* name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"}) env[name] = http;
-  for (const char* name : {"ALL_PROXY", "all_proxy"}) env[name] = socks;
-  const char* own = names_localhost(plan) ? "127.0.0.1,::1" : "localhost,127.0.0.1,::1";
-  for (const char* name : {"NO_PROXY", "no_proxy"}) env[name] = own;
+  for (const char* name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"}) {
+    env[name] = http;
+  }
+  // Whatever localhost means here, a connection leads there; a proxy would be asked for servers of the cell's own.
+  for (const char* name : {"NO_PROXY", "no_proxy"}) env[name] = "localhost,127.0.0.1,::1";
   if (plan.gateway->bundle.empty()) return;
   for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
                            "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE"}) {

@@ -194,7 +194,7 @@ class NetworkClients(NetworkCase):
         self.assertNotIn("proxy", {c["via"] for c in report["network"]["connections"]})
 
     def test_curl_by_socks(self):
-        _, report = self.all_urls("sh", "-c", 'exec curl -sS -f -m 15 -x "$ALL_PROXY" "$0"', without=("loopback's other port",))
+        _, report = self.all_urls("sh", "-c", 'exec curl -sS -f -m 15 -x "socks5h://${ALL_PROXY#*//}" "$0"', without=("loopback's other port",))
         self.assertIn("socks", {c["via"] for c in report["network"]["connections"]})
 
     def test_wget(self):
