@@ -16,12 +16,12 @@ bool is_cancelled(int fd) {
 
 learn::Changed changes_of(const Plan& plan, const Leftovers& left, int cancel_fd) {
   learn::Changed out;
-  const auto paths = changed_paths(plan, left, [cancel_fd](const files::Advance&) {
+  const auto changed = changed_paths(plan, left, [cancel_fd](const files::Advance&) {
     return is_cancelled(cancel_fd) ? files::Answer::kStop : files::Answer::kGoOn;
   });
-  if (!paths) return out;
+  if (!changed) return out;
   out.known = true;
-  out.paths.insert(paths->begin(), paths->end());
+  for (const files::ChangedPath& one : *changed) out.paths.insert(one.path);
   return out;
 }
 
