@@ -41,7 +41,7 @@ void LearnSession::narrow() {
     // Of numbers of the cell's directories it writes others again.
     const LearnTry tried = runs_.run(widened(with), Observe::kOff);
     ++tries_;
-    if (!runs_.cancelled() && takes_other_words(tried)) items_ = with;
+    if (!runs_.cancelled() && must_.met_by(tried.changed) && takes_other_words(tried)) items_ = with;
   }
 }
 

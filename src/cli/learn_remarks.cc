@@ -27,7 +27,7 @@ bool LearnSession::takes_other_words(const LearnTry& tried) {
   if (!ends_alike(tried) || (must_.known() && !must_.places_met_by(tried.changed))) return false;
   const auto differs = learn::output_difference(model_->out, tried.out);
   if (!differs || !differs->same_shape) return false;
-  must_.agree_with(tried.changed);
+  settle_for(tried.changed);
   model_->out = tried.out;
   if (std::exchange(other_words_, true)) return true;
   const std::string remark = fmt::format(
@@ -37,6 +37,22 @@ bool LearnSession::takes_other_words(const LearnTry& tried) {
   remarks_.push_back(remark);
   say(remark + " There, " + to_string(*differs));
   return true;
+}
+
+// So do files that such numbers are written to. All that it was seen to use is granted by now.
+bool LearnSession::takes_other_contents(const LearnTry& tried) {
+  if (!says_the_same(tried) || (must_.known() && !must_.places_met_by(tried.changed))) return false;
+  settle_for(tried.changed);
+  return true;
+}
+
+void LearnSession::settle_for(const learn::Changed& changed) {
+  const std::vector<std::string> others = must_.written_otherwise(changed);
+  must_.agree_with(changed);
+  if (others.empty()) return;
+  remarks_.push_back(fmt::format("Under this policy it does not write the same as with everything in view to {}.",
+                                 learn::listed(others)));
+  say(remarks_.back());
 }
 
 Error LearnSession::does_not_suffice(const LearnTry& tried) const {
@@ -63,18 +79,28 @@ void LearnSession::tell_of_repository(const LearnTry& failed) {
                      learn::harmless(here.substr(top.size() + 1)))}});
 }
 
-// What a run did without a trace cannot be compared, so what it did that with is not left out.
+bool LearnSession::was_read(const Item& item) const {
+  return (item.kind == Kind::kRead || item.kind == Kind::kExec) && std::ranges::find(seen_, item) != seen_.end();
+}
+
+bool LearnSession::differs_unseen() const { return !must_.known() || !must_.not_compared().empty(); }
+
+// What a run did without a trace cannot be compared, so what it did that with is not left out. Nor is what may be in a
+// content that is never the same.
 bool LearnSession::shows_in_nothing(const Item& item) const {
   switch (item.kind) {
     case Kind::kCwd:
-      return !effects_.lost.empty() || !effects_.marked.empty();
+      return !effects_.lost.empty() || !effects_.marked.empty() ||
+             (differs_unseen() && std::ranges::any_of(items_, [&](const Item& other) {
+                return was_read(other) && path_covers(current_directory(), other.what);
+              }));
     case Kind::kChange:
       return std::ranges::any_of(effects_.marked,
                                  [&](const std::string& path) { return path_covers(item.what, path); });
     case Kind::kRead:
     case Kind::kExec:
-      return !effects_.lost.empty() && path_covers(current_directory(), item.what) &&
-             std::ranges::find(seen_, item) != seen_.end();
+      return was_read(item) &&
+             (differs_unseen() || (!effects_.lost.empty() && path_covers(current_directory(), item.what)));
     default:
       return false;
   }
@@ -112,13 +138,25 @@ void LearnSession::tell_of_lost_changes() {
     if (!stays) want({{"write " + learn::harmless(place), learn::way_to_write(place)}});
   }
   want(learn::told_effects(effects_, options_.changes));
+}
+
+// Whoever reads the policy shall know what it was not checked for.
+void LearnSession::tell_of_not_compared() {
   const bool kept = std::ranges::any_of(items_, [&](const Item& item) {
     return (item.kind == Kind::kRead || item.kind == Kind::kExec) && shows_in_nothing(item);
   });
+  const std::set<std::string>& others = must_.not_compared();
+  if (!must_.known()) {
+    remarks_.emplace_back("Not compared, because it could not be found out: what its runs changed.");
+  } else if (!others.empty()) {
+    remarks_.push_back("Not compared, because its runs do not all write the same: " +
+                       learn::listed({others.begin(), others.end()}) + ".");
+  }
   if (kept) {
-    remarks_.emplace_back(
-        "What it read in its directory was not left out: what it wrote to a place of the cell's own cannot be "
-        "compared.");
+    remarks_.emplace_back(differs_unseen()
+                              ? "What it read was not left out: it may be in what was not compared."
+                              : "What it read in its directory was not left out: what it wrote to a place of the "
+                                "cell's own cannot be compared.");
   }
 }
 

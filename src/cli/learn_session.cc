@@ -189,28 +189,31 @@ bool LearnSession::succeeded(const LearnTry& tried) const {
   return says_the_same(tried) && must_.met_by(tried.changed);
 }
 
-// Words that were the same twice may have been so by chance, as the time of day is within a second, and so may names:
-// git calls a commit by what is in it, the time among it. So where a run differs in nothing else, what is known to
-// suffice runs once more.
+// Words that were the same twice may have been so by chance, as the time of day is within a second, and so may names
+// and contents: git calls a commit by what is in it, the time among it. So where a run differs in nothing else, what is
+// known to suffice runs once more.
 bool LearnSession::differs_by_itself(const LearnTry& tried, const Policy& sufficient) {
   const auto makes_other_names = [this](const LearnTry& run) {
-    return must_.nearly_met_by(run.changed) && !must_.met_by(run.changed);
+    return must_.nearly_met_by(run.changed) && !must_.names_met_by(run.changed);
   };
   if (succeeded(tried) || !ends_alike(tried)) return false;
-  if (!must_.met_by(tried.changed) && !makes_other_names(tried)) return false;
+  if (!must_.names_met_by(tried.changed) && !makes_other_names(tried)) return false;
   const LearnTry again = runs_.run(sufficient, Observe::kOff);
   if (runs_.cancelled() || !ends_alike(again)) return false;
   const bool says_others = !says_the_same(again);
   const bool makes_others = makes_other_names(again);
+  const std::vector<std::string> contents =
+      must_.nearly_met_by(again.changed) ? must_.written_otherwise(again.changed) : std::vector<std::string>();
   if (says_others) {
     steady_ = false;
     say("it does not write the same twice: only its exit code is compared");
   }
   if (makes_others) {
-    must_.agree_with(again.changed);
     say("it does not call its files the same twice: where it makes them is compared, and names that stay");
   }
-  if (!says_others && !makes_others) return false;
+  if (!contents.empty()) say("it does not write the same twice to " + learn::listed(contents));
+  if (makes_others || !contents.empty()) must_.agree_with(again.changed);
+  if (!says_others && !makes_others && contents.empty()) return false;
   ++doubts_;
   return true;
 }
@@ -226,6 +229,12 @@ bool LearnSession::is_settled(const Item& item) const {
     return options_.changes == learn::Changes::kDirect && (own || (item.kind == Kind::kCwd && !must_.nothing()));
   }
   return item.kind == Kind::kCwd || learn::is_cells_own(item.what);
+}
+
+// Something that is settled may have been tried before it was.
+bool LearnSession::leaves_out_settled(const std::vector<Item>& items) const {
+  return std::ranges::any_of(
+      items_, [&](const Item& item) { return std::ranges::find(items, item) == items.end() && is_settled(item); });
 }
 
 // For changes that nobody saw being made.
@@ -248,9 +257,8 @@ Status LearnSession::check_and_widen() {
     say(fmt::format("checking the {} grants that it seems to need", items_.size()));
     const LearnTry tried = runs_.run(widened(items_), Observe::kAll);
     if (runs_.cancelled()) return std::unexpected(failure_of(tried));
-    if (says_the_same(tried) && (!must_.known() || must_.places_met_by(tried.changed))) {
+    if (succeeded(tried)) {
       used_ = learn::most(used_, tried.used);
-      must_.agree_with(tried.changed);
       note_gained(tried);
       return {};
     }
@@ -266,7 +274,7 @@ Status LearnSession::check_and_widen() {
     if (added == 0) added = add_new(items_, std::move(found.looks));
     if (added == 0) added = add_new(items_, starting_place());
     if (added != 0) continue;
-    if (takes_other_words(tried)) {
+    if (takes_other_words(tried) || takes_other_contents(tried)) {
       used_ = learn::most(used_, tried.used);
       note_gained(tried);
       return {};
@@ -278,10 +286,13 @@ Status LearnSession::check_and_widen() {
 }
 
 bool LearnSession::does_with(const std::vector<Item>& items) {
+  if (leaves_out_settled(items)) return false;
   const std::size_t before = runs_.count();
   const LearnTry tried = runs_.run(widened(items), Observe::kOff);
   bool ok = !runs_.cancelled() && succeeded(tried);
-  if (!ok && may_try() && differs_by_itself(tried, widened(items_))) ok = succeeded(tried);
+  // What is not compared from now on may be what was left out, and nothing would show that.
+  if (!ok && may_try() && differs_by_itself(tried, widened(items_)))
+    ok = succeeded(tried) && !leaves_out_settled(items);
   tries_ += runs_.count() - before;
   say(fmt::format("try {} of at most {}: with {} grants it {}", tries_, options_.tries, items.size(),
                   ok ? "succeeds" : "fails"));
@@ -442,6 +453,7 @@ LearnEnd LearnSession::learn() {
   learnt.untried = untried_;
   std::erase_if(wanted_, &learn::Wanted::looked);
   tell_of_lost_changes();
+  tell_of_not_compared();
   learnt.wanted = wanted_;
   // Trials write nothing to the host.
   end.writes_tried = learnt.policy.files.write.empty();

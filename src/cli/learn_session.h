@@ -59,8 +59,11 @@ class LearnSession {
   Status take_back(const std::vector<std::string>& keys, const Limits& before);
   void list_hosts(const Policy& of_run);
   bool shows_in_nothing(const learn::Item& item) const;
+  bool was_read(const learn::Item& item) const;
+  bool differs_unseen() const;
   void note_gained(const LearnTry& tried);
   void tell_of_lost_changes();
+  void tell_of_not_compared();
   void tell_of_uncovered(const Policy& learnt);
   void tell_of_repository(const LearnTry& failed);
   bool adds_loopback(std::vector<learn::Item>& always);
@@ -86,10 +89,13 @@ class LearnSession {
   bool says_the_same(const LearnTry& tried) const;
   bool ends_alike(const LearnTry& tried) const;
   bool takes_other_words(const LearnTry& tried);
+  bool takes_other_contents(const LearnTry& tried);
+  void settle_for(const learn::Changed& changed);
   Error does_not_suffice(const LearnTry& tried) const;
   bool succeeded(const LearnTry& tried) const;
   bool differs_by_itself(const LearnTry& tried, const Policy& sufficient);
   bool is_settled(const learn::Item& item) const;
+  bool leaves_out_settled(const std::vector<learn::Item>& items) const;
   std::vector<learn::Item> lost_changes(const LearnTry& tried) const;
   bool allowed(const Policy& policy) const;
   void want(const std::vector<learn::Wanted>& more);

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "engine/copy_note.h"
-#include "files/capture.h"
 #include "files/proposal.h"
 #include "plan/steps.h"
 #include "sys/file.h"
@@ -177,13 +176,15 @@ Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keepin
   return first;
 }
 
-Result<std::vector<std::string>> changed_paths(const Plan& plan, const Leftovers& left,
-                                               const files::Progress& progress) {
-  std::vector<std::string> out;
+Result<std::vector<files::ChangedPath>> changed_paths(const Plan& plan, const Leftovers& left,
+                                                      const files::Progress& progress) {
+  std::vector<files::ChangedPath> out;
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
     CLOCHE_TRY_ASSIGN(const Fd upper, open_upper(plan.workspaces[i], left));
-    CLOCHE_TRY_ASSIGN(const auto paths, files::changed_paths(view_of(plan, i, left, upper), progress));
-    for (const std::string& path : paths) out.push_back(plan.workspaces[i].path + "/" + path);
+    CLOCHE_TRY_ASSIGN(auto changed, files::changed_paths(view_of(plan, i, left, upper), progress));
+    for (files::ChangedPath& one : changed) {
+      out.push_back({plan.workspaces[i].path + "/" + one.path, std::move(one.after)});
+    }
   }
   return out;
 }

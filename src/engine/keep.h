@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "files/capture.h"
 #include "files/collect.h"
 #include "files/view.h"
 
@@ -30,8 +31,8 @@ std::string canonical_place(const std::string& run_directory);
 // that one workspace more or less does not cost the others.
 Status keep_files(const Plan& plan, const Leftovers& left, const Keeping& keeping, Report& report);
 
-// The paths in workspaces of which keep_files() would make a proposal. Keeps nothing and writes nothing.
-Result<std::vector<std::string>> changed_paths(const Plan& plan, const Leftovers& left,
-                                               const files::Progress& progress);
+// What keep_files() would make proposals of, by absolute paths. Keeps nothing and writes nothing.
+Result<std::vector<files::ChangedPath>> changed_paths(const Plan& plan, const Leftovers& left,
+                                                      const files::Progress& progress);
 
 }  // namespace cloche

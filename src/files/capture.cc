@@ -94,7 +94,7 @@ class Capture {
 
   Status walk();
   Result<Summary> finish(int into);
-  std::vector<std::string> finish_paths();
+  std::vector<ChangedPath> finish_paths();
 
  private:
   Status enter(const Below& next);
@@ -458,10 +458,10 @@ void Capture::arrange() {
   drop_litter();
 }
 
-std::vector<std::string> Capture::finish_paths() {
+std::vector<ChangedPath> Capture::finish_paths() {
   arrange();
-  std::vector<std::string> out;
-  for (Entry& entry : proposal_.entries) out.push_back(std::move(entry.path));
+  std::vector<ChangedPath> out;
+  for (Entry& entry : proposal_.entries) out.push_back({std::move(entry.path), std::move(entry.after)});
   return out;
 }
 
@@ -489,7 +489,7 @@ Result<Summary> capture(const View& view, int into, const Progress& progress) {
   return capture.finish(into);
 }
 
-Result<std::vector<std::string>> changed_paths(const View& view, const Progress& progress) {
+Result<std::vector<ChangedPath>> changed_paths(const View& view, const Progress& progress) {
   CLOCHE_TRY(check_root(view));
   Meter meter(progress);
   Capture capture(view, meter, Blobs::none(meter));

@@ -5,12 +5,14 @@
 // Hard links become separate files.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "files/proposal.h"
 #include "files/view.h"
+#include "tree/change.h"
 
 namespace cloche::files {
 
@@ -21,8 +23,12 @@ inline constexpr std::uint64_t kMostHoleBytes = std::uint64_t{1} << 30;
 // that what was interrupted is no proposal.
 Result<Summary> capture(const View& view, int into, const Progress& progress = {});
 
-// The paths alone that capture() would propose something for, in their order. Nothing is written anywhere, so nothing
-// is left by who is killed meanwhile.
-Result<std::vector<std::string>> changed_paths(const View& view, const Progress& progress = {});
+// What capture() would propose, without the bytes: in the order of paths. Nothing is written anywhere, so nothing is
+// left by who is killed meanwhile.
+struct ChangedPath {
+  std::string path;
+  std::optional<tree::FileState> after;  // nothing: deleted
+};
+Result<std::vector<ChangedPath>> changed_paths(const View& view, const Progress& progress = {});
 
 }  // namespace cloche::files

@@ -50,6 +50,49 @@ TEST(MustChange, OfMadeUpPlacesAnyBesideThemWillDo) {
   EXPECT_FALSE(must.met_by({{"/p/.git/index"}, true}));
 }
 
+Changed wrote(const std::map<std::string, Content>& contents) {
+  Changed out{{}, true, contents};
+  for (const auto& [path, content] : contents) out.paths.insert(path);
+  return out;
+}
+
+TEST(MustChange, X5_AsksForTheContentThatTwoRunsShare) {
+  const Changed model = wrote({{"/proj/out/all", {9, "one two three"}}, {"/proj/out/gone", {0, "gone"}}});
+  MustChange must(model, kItems);
+  must.agree_with(model);
+  EXPECT_TRUE(must.met_by(model));
+  const Changed less = wrote({{"/proj/out/all", {3, "one"}}, {"/proj/out/gone", {0, "gone"}}});
+  EXPECT_TRUE(must.names_met_by(less));
+  EXPECT_FALSE(must.met_by(less));
+  EXPECT_THAT(must.written_otherwise(less), ElementsAre("/proj/out/all"));
+  EXPECT_FALSE(must.met_by(wrote({{"/proj/out/all", {9, "one two three"}}, {"/proj/out/gone", {0, "there"}}})));
+  EXPECT_TRUE(must.not_compared().empty());
+}
+
+TEST(MustChange, X5_OfAContentThatDiffersByItselfTheSizeIsAskedForWhileItIsTheSame) {
+  MustChange must(wrote({{"/proj/out/now", {5, "12:00"}}}), kItems);
+  must.agree_with(wrote({{"/proj/out/now", {5, "12:01"}}}));
+  EXPECT_THAT(must.not_compared(), ElementsAre("/proj/out/now"));
+  EXPECT_TRUE(must.met_by(wrote({{"/proj/out/now", {5, "12:02"}}})));
+  EXPECT_FALSE(must.met_by(wrote({{"/proj/out/now", {0, ""}}})));
+  must.agree_with(wrote({{"/proj/out/now", {4, "1:03"}}}));
+  EXPECT_TRUE(must.met_by(wrote({{"/proj/out/now", {0, ""}}})));
+  must.agree_with(wrote({{"/proj/out/now", {5, "12:00"}}}));
+  EXPECT_TRUE(must.met_by(wrote({{"/proj/out/now", {0, ""}}}))) << "what differed once is never asked for again";
+}
+
+TEST(MustChange, X5_OfMadeUpNamesTheContentIsAskedForInTheSamePlace) {
+  MustChange must(wrote({{"/proj/out/a1", {3, "all"}}}), kItems);
+  must.agree_with(wrote({{"/proj/out/b2", {3, "all"}}}));
+  EXPECT_TRUE(must.not_compared().empty());
+  EXPECT_TRUE(must.met_by(wrote({{"/proj/out/c3", {3, "all"}}})));
+  EXPECT_FALSE(must.met_by(wrote({{"/proj/out/c3", {1, "a"}}})));
+  EXPECT_FALSE(must.met_by(wrote({{"/proj/c3", {3, "all"}}, {"/proj/out/c3", {1, "a"}}})));
+  must.agree_with(wrote({{"/proj/out/d4", {3, "now"}}}));
+  EXPECT_THAT(must.not_compared(), ElementsAre("/proj/out/a1"));
+  EXPECT_TRUE(must.met_by(wrote({{"/proj/out/e5", {1, "a"}}})));
+}
+
 TEST(MustChange, WhatIsNotKnownOfATrialIsNoSuccess) {
   MustChange must({{"/proj/log"}, true}, kItems);
   EXPECT_FALSE(must.met_by({{"/proj/log"}, false}));

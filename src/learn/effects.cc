@@ -14,6 +14,8 @@ using filter::Use;
 using observe::Presence;
 using observe::Sighting;
 
+constexpr std::size_t kMost = 8;  // paths that are named
+
 // The places of a cell's own in which a command that names them means the host's.
 bool is_lost_in(const std::string& path) { return path_covers("/tmp", path) || path_covers("/work", path); }
 
@@ -61,8 +63,13 @@ Effects effects_of(const std::vector<Sighting>& seen, const Changed& changed, co
   return out;
 }
 
+std::string listed(const std::vector<std::string>& paths) {
+  std::string out;
+  for (std::size_t i = 0; i < paths.size() && i < kMost; ++i) out += (i == 0 ? "" : ", ") + harmless(paths[i]);
+  return paths.size() > kMost ? fmt::format("{} and {} more", out, paths.size() - kMost) : out;
+}
+
 std::vector<Wanted> told_effects(const Effects& effects, Changes changes) {
-  constexpr std::size_t kMost = 8;
   std::vector<Wanted> out;
   const auto tell = [&](const std::vector<std::string>& paths, const std::string& reason) {
     for (std::size_t i = 0; i < paths.size() && i < kMost; ++i) out.push_back({"write " + harmless(paths[i]), reason});

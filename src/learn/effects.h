@@ -23,4 +23,7 @@ Effects effects_of(const std::vector<observe::Sighting>& seen, const Changed& ch
 // Both, with what to do. `changes` tells what the policy writes to the host itself.
 std::vector<Wanted> told_effects(const Effects& effects, Changes changes);
 
+// Harmless, and not too many.
+std::string listed(const std::vector<std::string>& paths);
+
 }  // namespace cloche::learn
