@@ -223,7 +223,9 @@ Result<prove::Granted> check_policy(const Parsed& parsed, const std::string& fil
   CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
   const prove::Words homes = homes_of(env);
   prove::Granted granted = prove::granted_by(policy, plan, homes);
-  granted.secrets = secret_grants(policy, homes, homes_of_host());
+  Secrets known = secrets_of_users(homes.empty() ? "" : homes.front());
+  for (const std::string& home : prove::Words(known.homes)) add_link_targets(known, home);
+  granted.secrets = secret_grants(policy, homes, known);
   return granted;
 }
 

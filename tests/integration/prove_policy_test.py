@@ -87,6 +87,10 @@ class Policies(ProveCase):
         self.assertEqual((colour, proof["summary"]["granted_secrets"]), ("held", []))
         self.assertNotIn("Warning", verdict)
         self.assertNotIn("warning", text)
+        self.path("home/project/.env", "TOKEN=x")
+        proof, (colour, verdict), text = prove("~/project")
+        self.assertEqual((colour, proof["summary"]["granted_secrets"]),
+                         ("warned", ['files.read "~/project" (with ~/project/.env and perhaps more)']))
 
     def test_X3_where_it_starts_is_no_grant(self):
         seen = self.outcomes("", "old-root-*")
