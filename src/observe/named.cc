@@ -132,6 +132,8 @@ std::vector<std::string> named_limits(std::string_view errors) {
       {"Resource temporarily unavailable", "annot fork", "start new thread", "create native thread", "EAGAIN"});
   constexpr auto kOfFiles = std::to_array<std::string_view>(
       {"open files: cannot modify limit", "error setting limit", "not allowed to raise maximum limit"});
+  // A write that goes on from below the limit to above it is cut short and seen; one that begins above it is refused.
+  constexpr auto kOfDisk = std::to_array<std::string_view>({"File too large", "EFBIG", "File size limit exceeded"});
   // What a Go program says of it comes before what all of its threads were doing.
   constexpr std::size_t kMost = 4 * kMostText;
   const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMost));
@@ -140,6 +142,7 @@ std::vector<std::string> named_limits(std::string_view errors) {
   if (std::ranges::any_of(kOfMemory, says)) out.emplace_back("limits.memory");
   if (std::ranges::any_of(kOfProcesses, says)) out.emplace_back("limits.pids");
   if (std::ranges::any_of(kOfFiles, says)) out.emplace_back("limits.files");
+  if (std::ranges::any_of(kOfDisk, says)) out.emplace_back("limits.disk");
   return out;
 }
 
