@@ -37,7 +37,7 @@ class TheCulprit(DenialCase):
                 with self.subTest(kind, grows=grows):
                     command = ["python3", "-c", grows]
                     code, first, said = self.ended(*command, options=[*options, "--disk", "8M"])
-                    self.assertEqual((code, first and first["allow"]), (1, 'limits.disk = "16M"'), said)
+                    self.assertEqual((code, first and first["allow"]), (1, 'limits.disk = "16M"  # and leave out --disk, or raise it'), said)
                     self.assertTrue(said.startswith("perhaps limit limits.disk: "), said)
                     self.assertEqual(self.ended(*command, options=[*options, "--disk", "16M"])[0], 0)
 
