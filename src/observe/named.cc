@@ -9,6 +9,7 @@
 
 #include "observe/explain_path.h"
 #include "policy/key_value.h"
+#include "report/render.h"
 
 namespace cloche::observe {
 namespace {
@@ -178,7 +179,7 @@ bool put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
   const auto place = [&](const Denial& denial) -> std::size_t {
     if (denial.what == "socket" && denial.detail.starts_with("AF_INET")) return network;
     if (denial.what == "syscall") return place_of_call(text, denial.detail);
-    if (!is_of_a_path(denial) && denial.detail != kNetlink) return 0;
+    if ((!is_of_a_path(denial) && denial.detail != kNetlink) || is_done_without(denial, text)) return 0;
     const std::string_view name = denial.detail;
     if (const std::string_view words = words_about(name); !words.empty()) {
       if (const std::size_t at = text.rfind(words); at != std::string_view::npos) return at + 1;
