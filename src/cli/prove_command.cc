@@ -24,6 +24,7 @@
 #include "host/probe.h"
 #include "observe/secret_host.h"
 #include "plan/doctor.h"
+#include "prove/dry_run.h"
 #include "prove/manifest.h"
 #include "prove/runner.h"
 #include "prove/words.h"
@@ -208,12 +209,18 @@ prove::Words homes_of(const Environment& env) {
   return out;
 }
 
+// Of `cloche run`, to run under that policy.
+prove::Words options_with(const Parsed& parsed, const std::string& file) {
+  prove::Words out{"--policy", file};
+  for (const char* option : {"--tier", "--backend"}) {
+    if (parsed.has(option)) out.insert(out.end(), {option, parsed.value(option)});
+  }
+  return out;
+}
+
 // What that policy grants; fails where nothing runs with it at all, and says why.
 Result<prove::Granted> check_policy(const Parsed& parsed, const std::string& file) {
-  std::vector<std::string> words{"--policy", file};
-  for (const char* option : {"--tier", "--backend"}) {
-    if (parsed.has(option)) words.insert(words.end(), {option, parsed.value(option)});
-  }
+  prove::Words words = options_with(parsed, file);
   words.insert(words.end(), {"--", "/bin/true"});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -223,7 +230,9 @@ Result<prove::Granted> check_policy(const Parsed& parsed, const std::string& fil
   CLOCHE_TRY_ASSIGN(const Policy policy, make_policy(args, env));
   const prove::Words homes = homes_of(env);
   prove::Granted granted = prove::granted_by(policy, plan, homes);
-  granted.secrets = secret_grants(policy, homes, homes_of_host());
+  Secrets known = secrets_of_users(homes.empty() ? "" : homes.front());
+  for (const std::string& home : prove::Words(known.homes)) add_link_targets(known, home);
+  granted.secrets = secret_grants(policy, homes, known);
   return granted;
 }
 
@@ -246,11 +255,8 @@ Status lay_out(const Asked& asked, const Parsed& parsed, const DoctorReport& doc
     proof.notes.emplace_back(
         "it is told of no limit: attacks about limits show what it stops by itself, or by options in the command");
   } else if (asked.policy) {
-    plan.policy = {"--policy", *asked.policy};
+    plan.policy = options_with(parsed, *asked.policy);
     plan.granted = asked.granted;
-    for (const char* option : {"--tier", "--backend"}) {
-      if (parsed.has(option)) plan.policy.insert(plan.policy.end(), {option, parsed.value(option)});
-    }
     plan.columns.push_back({prove::Kind::kPolicy, "policy", parsed.value("--policy")});
     proof.notes.push_back(fmt::format("the policy runs on {}, which is judged by what it promises",
                                       prove::title_of(prove::walls_of(prove::Kind::kPolicy, asked.granted))));
@@ -310,6 +316,11 @@ int prove_all(const Asked& asked, const Parsed& parsed, const std::string& folde
     return complain(apart.error(), exit_code_of(apart.error()));
   if (const std::string place = prove::place_around(stage->path(), plan.granted.places); !place.empty()) {
     prove::bait_is_granted(plan.granted, place);
+  } else if (!plan.policy.empty()) {
+    // Not where the stage lies in a grant: then it is the runs' own state, which lies there, that some are refused for.
+    const auto refusal = prove::why_refused(plan, *stage);
+    if (!refusal) return complain(refusal.error(), kExitFailed);
+    if (!refusal->empty()) return put(STDERR_FILENO, printable(*refusal) + "\n") ? kExitRefused : kExitFailed;
   }
   if (parsed.has("--keep")) {
     stage->keep();

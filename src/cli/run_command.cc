@@ -167,6 +167,7 @@ std::optional<Report> run_or_refuse(const RunArgs& args, const Voice& voice, Run
   auto report = run_wired(policy, *wanted, voice, args.parsed, place, asked, *cancel, beside);
   if (!report) return refusal(*wanted, policy, report.error());
   keep_advice_below_ceilings(*report, args, wanted->env);
+  name_flags_above(report->denials, args);
   hint_at_directory(*report, policy, args, wanted->env);
   return std::move(*report);
 }

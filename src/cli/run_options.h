@@ -59,6 +59,8 @@ Result<Policy> make_policy(const RunArgs& args, const Environment& env,
 std::vector<std::string> named_ceilings(const RunArgs& args);
 // Lines of policies that the report names, but that no policy could have here.
 void keep_advice_below_ceilings(Report& report, const RunArgs& args, const Environment& env);
+// A line that raises a limit is overruled by the flag that set it: says so behind the line, as a comment of TOML.
+void name_flags_above(std::vector<Denial>& denials, const RunArgs& args);
 std::string current_directory();
 Result<Request> make_request(const RunArgs& args, const Policy& policy, Environment env);
 // What a run with these words would do on this host.

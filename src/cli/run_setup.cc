@@ -71,6 +71,19 @@ void keep_advice_below_ceilings(Report& report, const RunArgs& args, const Envir
   if (const auto ceilings = load_ceilings(named_ceilings(args), env)) observe::keep_below(report.denials, *ceilings);
 }
 
+void name_flags_above(std::vector<Denial>& denials, const RunArgs& args) {
+  for (Denial& denial : denials) {
+    const std::string key = denial.allow.substr(0, denial.allow.find(" = "));
+    if (denial.what != "limit" || key.empty()) continue;
+    for (const Given& given : args.parsed.options) {
+      const bool is_set = given.spec->name == "--set" && given.value.starts_with(key + "=");
+      if (given.spec->key != key && !is_set) continue;
+      denial.allow += fmt::format("  # and leave out {}{}, or raise it", given.spec->name, is_set ? " " + key : "");
+      break;
+    }
+  }
+}
+
 Result<Policy> make_policy(const RunArgs& args, const Environment& env,
                            const std::function<bool(const Policy&)>& is_known) {
   const Parsed& parsed = args.parsed;

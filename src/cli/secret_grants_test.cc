@@ -1,9 +1,11 @@
 #include "cli/secret_grants.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 namespace cloche::cli {
 namespace {
@@ -49,7 +51,7 @@ TEST_F(SecretGrants, SoAreThoseOfOtherUsers) {
   const auto of = [&](const std::string& path) {
     Policy policy;
     policy.files.read = {path};
-    return secret_grants(policy, {home_}, {other});
+    return secret_grants(policy, {home_}, {.home = home_, .homes = {other}});
   };
   EXPECT_EQ(of(other + "/.codex/auth.json"), Texts{"files.read \"" + other + "/.codex/auth.json\""});
   EXPECT_EQ(of(other + "/.config/gh/hosts.yml").size(), 1u);
@@ -58,6 +60,31 @@ TEST_F(SecretGrants, SoAreThoseOfOtherUsers) {
   EXPECT_EQ(of("/root/.claude.json"), Texts{"files.read \"/root/.claude.json\""});
   EXPECT_EQ(of("/srv/keys/server.key"), Texts{"files.read \"/srv/keys/server.key\""});
   std::filesystem::remove_all(other);
+}
+
+// As learn judges it, by the same table: names that mean the same wherever they lie, and places of the system.
+TEST_F(SecretGrants, X3_WhatLiesBelowAnyDirectoryCounts) {
+  const std::string project = home_ + "/project/deep/er";
+  std::filesystem::create_directories(project);
+  std::ofstream(project + "/.env") << "x";
+  EXPECT_EQ(of_read("~/project"), Texts{"files.read \"~/project\" (with ~/project/deep/er/.env and perhaps more)"});
+  const Texts etc = of_read("/etc");
+  ASSERT_EQ(etc.size(), 1u);
+  EXPECT_TRUE(etc[0].starts_with("files.read \"/etc\" (with /etc/")) << etc[0];
+}
+
+TEST_F(SecretGrants, X3_WhatCannotBeSearchedWholeIsToldAsSuch) {
+  std::string path = home_ + "/project/deep";
+  std::filesystem::create_directories(path);
+  if (::geteuid() == 0) {
+    path = "/proc/self";  // no file system of this machine's disks: nobody looks into it
+  } else {
+    ::chmod(path.c_str(), 0);
+    path = home_ + "/project";
+  }
+  const Texts told = of_read(path);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].ends_with("(perhaps: it could not be searched whole)")) << told[0];
 }
 
 TEST_F(SecretGrants, OtherGrantsAreNone) {

@@ -35,6 +35,11 @@ bool names_another_place(std::string_view line) {
   return false;
 }
 
+// What Python says where the call named no file that it knows of: a socket, which no workspace brings along.
+bool names_nothing(std::string_view line) {
+  return line.ends_with("FileNotFoundError: [Errno 2] No such file or directory");
+}
+
 constexpr const char* kBeginsElsewhere =
     "the guest began in /work, which is empty; --cwd \"$PWD\" begins in this directory";
 // A home directory, or one with places of secrets: nobody is advised to show all of it.
@@ -69,7 +74,7 @@ bool sounds_like_an_empty_directory(std::string_view errors) {
     const std::string_view line = errors.substr(0, errors.find('\n'));
     errors.remove_prefix(std::min(line.size() + 1, errors.size()));
     const auto says = [&](std::string_view words) { return line.contains(words); };
-    if (std::ranges::any_of(kWords, says) && !names_another_place(line)) return true;
+    if (std::ranges::any_of(kWords, says) && !names_another_place(line) && !names_nothing(line)) return true;
   }
   return false;
 }

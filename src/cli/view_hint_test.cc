@@ -15,7 +15,8 @@ TEST(ViewHint, X4_ErrorsThatSoundLikeADirectoryWithNothingInIt) {
     EXPECT_TRUE(sounds_like_an_empty_directory(errors)) << errors;
   }
   for (const char* errors :
-       {"", "it failed\n", "cat: /srv/x: No such file or directory\n", "open '/etc/x': ENOENT\n"}) {
+       {"", "it failed\n", "cat: /srv/x: No such file or directory\n", "open '/etc/x': ENOENT\n",
+        "    s.connect('/srv/no-such-sock')\nFileNotFoundError: [Errno 2] No such file or directory\n"}) {
     EXPECT_FALSE(sounds_like_an_empty_directory(errors)) << errors;
   }
 }

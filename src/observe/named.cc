@@ -9,6 +9,7 @@
 
 #include "observe/explain_path.h"
 #include "policy/key_value.h"
+#include "report/render.h"
 
 namespace cloche::observe {
 namespace {
@@ -132,6 +133,8 @@ std::vector<std::string> named_limits(std::string_view errors) {
       {"Resource temporarily unavailable", "annot fork", "start new thread", "create native thread", "EAGAIN"});
   constexpr auto kOfFiles = std::to_array<std::string_view>(
       {"open files: cannot modify limit", "error setting limit", "not allowed to raise maximum limit"});
+  // A write that goes on from below the limit to above it is cut short and seen; one that begins above it is refused.
+  constexpr auto kOfDisk = std::to_array<std::string_view>({"File too large", "EFBIG", "File size limit exceeded"});
   // What a Go program says of it comes before what all of its threads were doing.
   constexpr std::size_t kMost = 4 * kMostText;
   const std::string_view text = errors.substr(errors.size() - std::min(errors.size(), kMost));
@@ -140,6 +143,7 @@ std::vector<std::string> named_limits(std::string_view errors) {
   if (std::ranges::any_of(kOfMemory, says)) out.emplace_back("limits.memory");
   if (std::ranges::any_of(kOfProcesses, says)) out.emplace_back("limits.pids");
   if (std::ranges::any_of(kOfFiles, says)) out.emplace_back("limits.files");
+  if (std::ranges::any_of(kOfDisk, says)) out.emplace_back("limits.disk");
   return out;
 }
 
@@ -175,7 +179,7 @@ bool put_named_first(std::vector<Denial>& denials, std::string_view errors, cons
   const auto place = [&](const Denial& denial) -> std::size_t {
     if (denial.what == "socket" && denial.detail.starts_with("AF_INET")) return network;
     if (denial.what == "syscall") return place_of_call(text, denial.detail);
-    if (!is_of_a_path(denial) && denial.detail != kNetlink) return 0;
+    if ((!is_of_a_path(denial) && denial.detail != kNetlink) || is_done_without(denial, text)) return 0;
     const std::string_view name = denial.detail;
     if (const std::string_view words = words_about(name); !words.empty()) {
       if (const std::size_t at = text.rfind(words); at != std::string_view::npos) return at + 1;

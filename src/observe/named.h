@@ -21,8 +21,8 @@ std::vector<Sighting> named_paths(const std::vector<std::string>& argv, std::str
 // was not seen to make, is missing.
 void find_missing(std::vector<Sighting>& named, const std::vector<Sighting>& seen, const Plan& plan);
 
-// Keys of limits that the errors sound like, as programs speak that were refused memory (ENOMEM) or a process (EAGAIN),
-// or that would raise a limit themselves (EPERM), which is mostly that of open files.
+// Keys of limits that the errors sound like, as programs speak that were refused memory (ENOMEM), a process (EAGAIN) or
+// a larger file (EFBIG), or that would raise a limit themselves (EPERM), which is mostly that of open files.
 std::vector<std::string> named_limits(std::string_view errors);
 
 // Whoever makes directory after directory (`mkdir -p`, `install -D`) is stopped at the first that the cell does not

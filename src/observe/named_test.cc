@@ -218,6 +218,10 @@ TEST(Named, X4_LimitsThatErrorsSoundLike) {
                             "ValueError: not allowed to raise maximum limit\n"}) {
     EXPECT_THAT(named_limits(shell), ElementsAre("limits.files")) << shell;
   }
+  for (const char* size : {"OSError: [Errno 27] File too large\n", "Error: EFBIG: file too large, ftruncate\n",
+                           "sh: line 1: 7 File size limit exceeded (core dumped) dd\n"}) {
+    EXPECT_THAT(named_limits(size), ElementsAre("limits.disk")) << size;
+  }
   EXPECT_THAT(named_limits("bash: ulimit: stack size: cannot modify limit: Operation not permitted\n"), IsEmpty());
   EXPECT_THAT(named_limits("cat: /x: No such file or directory\n"), IsEmpty());
   EXPECT_THAT(named_limits("fatal error: failed to reserve page summary memory\n" + std::string(9000, 'x')),

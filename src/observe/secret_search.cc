@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "policy/key_value.h"
 #include "tree/protected_changes.h"
@@ -54,6 +56,12 @@ Below SecretSearch::below(const std::string& directory) {
   return found;
 }
 
+std::string SecretSearch::first_in(const std::string& directory) {
+  if (below(directory) != Below::kSecrets) return {};
+  const auto first = first_.find(directory);
+  return first == first_.end() ? std::string() : first->second;
+}
+
 bool SecretSearch::has_obeyed(const std::string& directory) {
   (void)below(directory);
   return std::ranges::any_of(obeyed_, [&](const std::string& path) { return path_covers(directory, path); });
@@ -68,17 +76,19 @@ Below SecretSearch::walk(const std::string& top, const Bounds& bounds) {
   while (!waiting.empty()) {
     const std::string directory = std::move(waiting.back());
     waiting.pop_back();
-    const auto entries = look_into(directory, left);
-    if (!entries) return Below::kSecrets;
+    const Entries entries = look_into(directory, left);
+    if (!entries.secret.empty()) {
+      first_.emplace(top, entries.secret);
+      return Below::kSecrets;
+    }
     if (left == 0 || Clock::now() > until) return Below::kUnknown;
-    all = all && entries->all;
-    for (const std::string& name : entries->folders) waiting.push_back(below_of(directory, name));
+    all = all && entries.all;
+    for (const std::string& name : entries.folders) waiting.push_back(below_of(directory, name));
   }
   return all ? Below::kNothing : Below::kUnknown;
 }
 
-// None: there is a place of secrets.
-std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& directory, std::size_t& left) {
+SecretSearch::Entries SecretSearch::look_into(const std::string& directory, std::size_t& left) {
   Entries out;
   if (host_.is_elsewhere(directory)) return out;
   const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -90,7 +100,10 @@ std::optional<SecretSearch::Entries> SecretSearch::look_into(const std::string& 
   while (const dirent* entry = ::readdir(open.get())) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (is_secret_entry(below_of(directory, name), known_)) return std::nullopt;
+    if (std::string path = below_of(directory, name); is_secret_entry(path, known_)) {
+      out.secret = std::move(path);
+      return out;
+    }
     if (left == 0) return out;
     --left;
     const unsigned char type = type_of(fd, *entry);

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +28,8 @@ class SecretSearch {
   void favour(std::string directory, Bounds bounds) { favourite_.emplace(std::move(directory), bounds); }
   // The answer is kept.
   Below below(const std::string& directory);
+  // The first place that was found where this one has secrets in it; there may be more.
+  std::string first_in(const std::string& directory);
   // Whether there is something in it that programs of the host obey: known of what was searched, once it is wanted.
   void look_for_obeyed() { wants_obeyed_ = true; }
   bool has_obeyed(const std::string& directory);
@@ -36,10 +37,11 @@ class SecretSearch {
  private:
   struct Entries {
     std::vector<std::string> folders;
-    bool all = false;  // of it was seen
+    std::string secret;  // a place of secrets in it, at which the look ended
+    bool all = false;    // of it was seen
   };
   Below walk(const std::string& top, const Bounds& bounds);
-  std::optional<Entries> look_into(const std::string& directory, std::size_t& left);
+  Entries look_into(const std::string& directory, std::size_t& left);
 
   Secrets known_;
   Bounds of_one_;
@@ -47,6 +49,7 @@ class SecretSearch {
   HostLook host_;
   std::map<std::string, Bounds> favourite_;
   std::map<std::string, Below> found_;
+  std::map<std::string, std::string> first_;  // by the directory that was searched
   Millis spent_{0};
   bool wants_obeyed_ = false;
   std::vector<std::string> obeyed_;  // directories with such a name in them

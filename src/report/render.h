@@ -36,6 +36,9 @@ bool is_usual(const Denial& denial);
 // The same of a guest that failed with these errors: also the socket to a daemon that the C library asks for names of
 // users first, as shells do at their start, unless they sound like a socket or a refusal.
 bool is_usual_beside(const Denial& denial, std::string_view errors);
+// A change of owners, of a file whose name is in errors that speak of something busy: what was done with it next
+// failed.
+bool is_done_without(const Denial& denial, std::string_view errors);
 // The denial to look at first, with the line that allows it, and how many more there are. Usual ones come last,
 // and only after a guest that failed. Empty: none.
 std::string denial_summary(const Report& report);

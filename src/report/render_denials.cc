@@ -154,6 +154,11 @@ bool is_usual_beside(const Denial& denial, std::string_view errors) {
   return is_usual(denial) || (is_of_name_service(denial) && !errors.empty() && !sounds_refused(errors));
 }
 
+// Nobody is told EBUSY of owners, but of a name that is a mount: of a file that is granted by itself.
+bool is_done_without(const Denial& denial, std::string_view errors) {
+  return denial.never == kNoOwners && (errors.contains("resource busy") || errors.contains("EBUSY"));
+}
+
 namespace {
 
 // What a guest may have failed of that is not in the list.
@@ -233,7 +238,8 @@ std::string denial_summary(const Report& report) {
     if (denial.what == "more") unlisted += denial.count;
     const bool said = (offline || !failed) && denial.what == "read" && is_of_resolver(denial.detail);
     const bool has_name = denial.detail.starts_with('/') || denial.detail == kNetlink;
-    const bool is_missed = failed && has_name && is_named(denial, report.err.tail);
+    const bool is_missed =
+        failed && has_name && is_named(denial, report.err.tail) && !is_done_without(denial, report.err.tail);
     const bool is_news = (!is_usual_beside(denial, report.err.tail) || is_missed) && (failed || !is_no_loss(denial));
     if (denial.what == "more" || said) continue;
     if (denial.count == 0 && news.empty()) return perhaps(denial);

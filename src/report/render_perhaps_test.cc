@@ -11,6 +11,19 @@ namespace {
 
 using testing::HasSubstr;
 
+// sed -i: the file that it made cannot have the owner of the old one, which it does without; and then it cannot take
+// the place of a mount.
+TEST(Denials, X4_AFileThatCannotTakeThePlaceOfAMountLeads) {
+  Report report;
+  report.outcome = Outcome{OutcomeKind::kExited, 4, 0, "", "", ""};
+  report.denials = {{"write", "/srv/d/sedX", 1, "sed", "", std::string(kNoOwners)},
+                    {"write", "/srv/d/f", 1, "sed", "", "what is granted by itself"}};
+  report.err.tail = "sed: cannot rename /srv/d/sedX: Device or resource busy\n";
+  EXPECT_EQ(denial_summary(report), "write /srv/d/f; and 1 more");
+  report.err.tail = "chown: changing ownership of '/srv/d/sedX': Operation not permitted\n";
+  EXPECT_EQ(denial_summary(report), "write /srv/d/sedX; and 1 more");
+}
+
 TEST(Denials, X4_ALimitThatErrorsSoundLikeIsPerhapsTheReason) {
   Report report;
   report.outcome = Outcome{OutcomeKind::kExited, 1, 0, "", "", ""};

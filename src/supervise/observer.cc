@@ -112,8 +112,8 @@ void Observer::on_readable(std::uint32_t events) {
   if ((events & EPOLLIN) == 0) {
     constexpr std::uint32_t kInvalid = 0x20;  // POLLNVAL
     if ((events & (EPOLLHUP | kInvalid)) == 0) return;
-    watch_.reset();  // nobody is left who could tell anything
-    root_ = Fd();
+    watch_.reset();                                      // nobody is left who could tell anything
+    if (plan_.backend != Backend::kBwrap) root_ = Fd();  // there it is found again, by init
     open_files_ = {};
     return;
   }
@@ -125,6 +125,8 @@ void Observer::on_readable(std::uint32_t events) {
   const filter::WatchedCall* call = call_of(told);
   const bool begins = !std::exchange(begun_, true) && call != nullptr && call->use == Use::kExecute;
   if (!begins || wants_.everything) note(told, call, error);
+  // The process that we know of bwrap is the one outside, with the host's root (note_program).
+  if (begins && plan_.backend == Backend::kBwrap) (void)still_there(told);
   seccomp_notif_resp answer{};
   answer.id = told.id;
   if (error == 0) {

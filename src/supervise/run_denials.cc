@@ -39,6 +39,11 @@ std::string limit_of(OutcomeKind kind) {
   }
 }
 
+bool has_limit(const Report& report, const std::string& key) {
+  return std::ranges::any_of(report.denials,
+                             [&](const Denial& d) { return d.what == "limit" && d.detail.starts_with(key + ":"); });
+}
+
 // What is named and was not seen to be tried, but for what is in the report already.
 std::vector<Denial> unseen(std::vector<observe::Sighting> named, const std::vector<observe::Sighting>& seen,
                            const Report& report, const Plan& plan, const observe::HostLook& look) {
@@ -82,7 +87,8 @@ void Run::deny_by_limit(const std::string& key, const std::string& what, std::ui
       {"limit", fmt::format("{}: {}", key, what), count, std::move(program), std::move(allow), std::move(never)});
 }
 
-// Where no cgroup holds them, the kernel tells nobody but the guest, and what it says of that is all there is.
+// Where no cgroup holds them, and of the size of a file, the kernel tells nobody but the guest, and what it says of
+// that is all there is.
 void Run::add_unseen_limits() {
   if (!failed_by_itself(report_)) return;
   std::vector<Denial> found;
@@ -93,7 +99,10 @@ void Run::add_unseen_limits() {
                        "no guest raises its limits: set limits.files to what it asks for"});
       continue;
     }
-    if (!is_unseen(report_, key == "limits.pids" ? Guarantee::kPids : Guarantee::kMemory)) continue;
+    const bool seen = key == "limits.disk"
+                          ? has_limit(report_, key)
+                          : !is_unseen(report_, key == "limits.pids" ? Guarantee::kPids : Guarantee::kMemory);
+    if (seen) continue;
     found.push_back({"limit", key + ": its errors sound like it", 0, "", observe::raised_limit(plan_, key)});
   }
   // What was seen to be denied goes before.
@@ -119,9 +128,7 @@ void Run::explain_denials() {
     limit = "limits.inodes";
     report_.outcome.hint = "raise it with --inodes or limits.inodes";
   }
-  const bool told = std::ranges::any_of(
-      report_.denials, [&](const Denial& d) { return d.what == "limit" && d.detail.starts_with(limit + ":"); });
-  if (!limit.empty() && !told) deny_by_limit(limit, report_.outcome.message, 1);
+  if (!limit.empty() && !has_limit(report_, limit)) deny_by_limit(limit, report_.outcome.message, 1);
   const auto append = [this](std::vector<Denial> more) {
     std::ranges::move(more, std::back_inserter(report_.denials));
   };

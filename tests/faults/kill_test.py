@@ -1,5 +1,5 @@
-"""kill -9 of the engine, of init and of the gateway at random moments, while two loops keep the cpus busy and a second stream
-of runs goes on. After each: no survivor, no leftover. Now and then: `gc` finds the rest, records are readable, a run works.
+"""kill -9 of the engine, of init, of the gateway and of bwrap at random moments, while two loops keep the cpus busy and a
+second stream of runs goes on. After each: no survivor, no leftover. Now and then: `gc` finds the rest, records are readable, a run works.
 """
 import collections
 import json
@@ -21,6 +21,10 @@ ROUNDS = SETTINGS["rounds"] or (500 if SETTINGS["all"] else 8 if SANITIZED else 
 BATCH = 25
 # What a killed engine may leave: its record, until the next collection.
 RECORD = (r".*/state", r".*/state/(book(-.*)?|gc\.lock(\.pid)?|runs|live)", r".*/state/(runs|live)/.*", r".*/tree(/.*)?")
+
+# Below the engine, by their names. Of a bwrap cell init is the child of a bwrap, which is a child of the engine.
+VICTIMS = {"cloche-init": ["cloche-init"], "cloche-gateway": ["cloche-gateway"], "bwrap": ["bwrap"],
+           "init of bwrap": ["bwrap", ".cloche-init"]}
 
 # Children that leave its session and outlive it, and a writer; each has the token in its command line.
 FORKS = """
@@ -141,14 +145,17 @@ class Killer:
             ("gateway", ["--allow-net", f"127.0.0.1:{self.peer.port}", *bash], ("engine", "cloche-init", "cloche-gateway")),
         ]
         if HOST["bwrap"]:
-            out.append(("bwrap", ["--backend", "bwrap", *sh], ("engine",)))
+            out.append(("bwrap", ["--backend", "bwrap", *sh], ("engine", "bwrap", "init of bwrap")))
         return out
 
     def find_victim(self, process, victim):
         """Its pid, which is waited for a while: an early moment may be before its birth."""
         deadline = time.monotonic() + 5
         while victim != "engine" and time.monotonic() < deadline and process.poll() is None:
-            if pid := child_called(process.pid, victim):
+            pid = process.pid
+            for name in VICTIMS[victim]:
+                pid = pid and child_called(pid, name)
+            if pid:
                 return pid
             time.sleep(0.0005)
         return process.pid
@@ -236,8 +243,9 @@ class Killer:
         stream.start()
         try:
             for _ in range(rounds):
-                victim = self.random.choice(("engine", "cloche-init", "cloche-gateway"))
-                name, words, _ = self.random.choice([of for of in self.scenarios() if victim in of[2]])
+                scenarios = self.scenarios()
+                victim = self.random.choice(sorted({one for of in scenarios for one in of[2]}))
+                name, words, _ = self.random.choice([of for of in scenarios if victim in of[2]])
                 self.round(name, words, victim)
         finally:
             stream.stop()

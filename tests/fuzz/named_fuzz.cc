@@ -1,10 +1,12 @@
 // What a guest that failed says of its failure: any bytes. Beyond ending: what is found in it is a path, each one once,
 // and few; and the words around a name that is plainly there do not hide it.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "observe/named.h"
@@ -55,12 +57,17 @@ void check_order(const std::string& text) {
 // Each key at most once, and what is plainly said at the end is heard.
 void check_limits(const std::string& text) {
   const auto keys = observe::named_limits(text);
-  require(keys.size() <= 2);
-  require(std::ranges::count(keys, "limits.memory") <= 1 && std::ranges::count(keys, "limits.pids") <= 1);
-  require(std::ranges::count(keys, "limits.memory") + std::ranges::count(keys, "limits.pids") ==
-          static_cast<std::ptrdiff_t>(keys.size()));
+  constexpr auto kKnown =
+      std::to_array<std::string_view>({"limits.memory", "limits.pids", "limits.files", "limits.disk"});
+  std::size_t known = 0;
+  for (const std::string_view key : kKnown) {
+    require(std::ranges::count(keys, key) <= 1);
+    known += static_cast<std::size_t>(std::ranges::count(keys, key));
+  }
+  require(known == keys.size());
   require(std::ranges::count(observe::named_limits(text + "\nMemoryError\n"), "limits.memory") == 1);
   require(std::ranges::count(observe::named_limits(text + "\nsh: Cannot fork\n"), "limits.pids") == 1);
+  require(std::ranges::count(observe::named_limits(text + "\nFile too large\n"), "limits.disk") == 1);
 }
 
 }  // namespace

@@ -29,6 +29,33 @@ class TheCulprit(DenialCase):
         done = self.cloche("run", "--policy", self.policy(line), "--", *words)
         self.assertEqual(done.returncode, 0, (line, done.stderr))
 
+    def test_X4_a_file_that_would_become_too_large_names_the_limit(self):
+        for kind, options in KINDS.items():
+            for grows in ("open('f','wb').truncate(9 << 20)", "import os; os.posix_fallocate(os.open('f', 65), 0, 9 << 20)"):
+                if kind == "process" and "posix_fallocate" in grows:
+                    continue  # fills the file as far as the limit, which is seen
+                with self.subTest(kind, grows=grows):
+                    command = ["python3", "-c", grows]
+                    code, first, said = self.ended(*command, options=[*options, "--disk", "8M"])
+                    self.assertEqual((code, first and first["allow"]), (1, 'limits.disk = "16M"  # and leave out --disk, or raise it'), said)
+                    self.assertTrue(said.startswith("perhaps limit limits.disk: "), said)
+                    self.assertEqual(self.ended(*command, options=[*options, "--disk", "16M"])[0], 0)
+
+    def test_X4_a_granted_file_that_cannot_be_replaced_goes_before_its_owners(self):
+        """The new one cannot have the old one's owner, which is nobody of the cell, and the command goes on without."""
+        script = ("import os, sys\ntry:\n    os.chown('new', 5, 5)\nexcept OSError: pass\n"
+                  "try:\n    os.rename('new', sys.argv[1])\nexcept OSError as error:\n"
+                  "    sys.exit(f'cannot rename {os.getcwd()}/new: {os.strerror(error.errno)}')\n")
+        self.file("new", "x")
+        os.chmod(self.place, 0o777)
+        for kind in ("native", "bwrap"):
+            if kind not in KINDS or (kind == "bwrap" and os.geteuid() == 0):  # which refuses files.write there
+                continue
+            with self.subTest(kind):
+                options = [*KINDS[kind], "--write", self.place, "--read", self.data, "--cwd", self.place]
+                said = self.ended("python3", "-c", script, self.data, options=options)[2]
+                self.assertTrue(said.startswith(f"write {self.data}; "), said)
+
     def test_X4_who_failed_of_an_interruption_is_told_what_does_without(self):
         command = ["sh", "-c", "echo 'x: cannot create y: Interrupted system call' >&2; exit 2"]
         for options, told in (([], True), (["--observe", "off"], False)):

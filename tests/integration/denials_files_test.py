@@ -28,6 +28,23 @@ class Programs(DenialCase):
                     done, _ = self.run_report(*options, "--set", "files.exec_writable=true", "--", "sh", "-c", body)
                     self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_X4_the_command_itself_where_the_cell_has_a_place_of_its_own(self):
+        """The host's /tmp is not the guest's, whoever makes the cell."""
+        folder = tempfile.mkdtemp(prefix="cloche-case-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        os.chmod(folder, 0o755)
+        script = os.path.join(folder, "x.sh")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho ran\n")
+        os.chmod(script, 0o755)
+        for kind, options in KINDS.items():
+            with self.subTest(kind):
+                done, report = self.run_report(*options, "--", script)
+                self.assertEqual(done.returncode, 126, done.stderr)
+                self.assertEqual(self.denial(report, "exec", script)["allow"], f'files.exec = ["{script}"]')
+                done, report = self.run_report(*options, "--exec", script, "--", script)
+                self.assertEqual((done.returncode, output_of(report)), (0, "ran\n"), done.stderr)
+
     def test_X4_the_interpreter_of_a_script(self):
         for name in ("bin", "scripts"):
             os.mkdir(os.path.join(self.place, name))

@@ -195,7 +195,7 @@ print(refused)
 """
                 _, report = self.python("--observe", "all", "--files", "64", "--set", "files.exec_writable=true", body=body)
                 limits = self.limits(report)
-                self.assertEqual([d["allow"] for d in limits], ["limits.files = 128"])
+                self.assertEqual([d["allow"] for d in limits], ["limits.files = 128  # and leave out --files, or raise it"])
                 self.assertEqual(limits[0]["count"], int(output_of(report)))
                 self.assertGreater(limits[0]["count"], 10)
 
@@ -223,7 +223,7 @@ if {name!r} == "close":
 """
                 _, report = self.python("--observe", "calls", "--files", "64", body=body.replace("COUNT", "80"))
                 self.assertEqual([(d["allow"], d["detail"]) for d in self.limits(report)],
-                                 [("limits.files = 128", "limits.files: as many open as allowed")])
+                                 [("limits.files = 128  # and leave out --files, or raise it", "limits.files: as many open as allowed")])
                 _, report = self.python("--observe", "calls", "--files", "64", body=body.replace("COUNT", "20"))
                 self.assertEqual(self.limits(report), [])
 

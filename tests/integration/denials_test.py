@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 
-from cell import output_of
+from cell import CGROUPS, output_of
 from denials_case import ATTEMPT, KINDS, DenialCase
 
 
@@ -242,7 +242,12 @@ attempt(lambda: open({self.data!r}))
         done, report = self.run_report("--wall", "300ms", "--grace", "50ms", "--", "sleep", "30")
         self.assertEqual(done.returncode, 124)
         limits = [d for d in report["denials"] if d["what"] == "limit"]
-        self.assertEqual([d["allow"] for d in limits], ['limits.wall = "600ms"'])
+        self.assertEqual([d["allow"] for d in limits], ['limits.wall = "600ms"  # and leave out --wall, or raise it'])
+        done, report = self.run_report("--set", "limits.wall=300ms", "--grace", "50ms", "--", "sleep", "30")
+        self.assertTrue(report["denials"][-1]["allow"].endswith("  # and leave out --set limits.wall, or raise it"), report["denials"])
+        policy = self.policy("[limits]", 'wall = "300ms"', "" if CGROUPS else 'mode = "best-effort"')
+        done = self.cloche("run", "--policy", policy, "--grace", "50ms", "--", "sleep", "30", limits=False)
+        self.assertIn(b'allowed by limits.wall = "600ms" (cloche why', done.stderr)
 
     def test_X4_a_limit_on_open_files(self):
         body = "held = []\nfor n in range(80): attempt(lambda: held.append(open('/usr/bin/env')))\n"
@@ -251,7 +256,7 @@ attempt(lambda: open({self.data!r}))
         if os.stat("/proc/self/fd").st_size == 0:  # a kernel before 6.2 does not tell how many there are
             self.assertEqual(limits, [])
             return
-        self.assertEqual([d["allow"] for d in limits], ["limits.files = 128"])
+        self.assertEqual([d["allow"] for d in limits], ["limits.files = 128  # and leave out --files, or raise it"])
         self.assertTrue(limits[0]["program"].startswith("python3"), limits)
         self.assertGreaterEqual(limits[0]["count"], 10)
         _, report = self.python("--files", "128", body=body)
@@ -261,10 +266,10 @@ attempt(lambda: open({self.data!r}))
         _, report = self.run_report("--disk", "1M", "--", "sh", "-c", "head -c 9M /dev/zero >/tmp/all 2>/dev/null; true")
         self.assertEqual(report["outcome"]["kind"], "exited")
         limits = [d for d in report["denials"] if d["what"] == "limit"]
-        self.assertEqual([d["allow"] for d in limits], ['limits.disk = "2M"'])
+        self.assertEqual([d["allow"] for d in limits], ['limits.disk = "2M"  # and leave out --disk, or raise it'])
         _, report = self.run_report("--inodes", "64", "--", "sh", "-c", "for n in $(seq 99); do : > /tmp/$n; done 2>/dev/null; true")
         limits = [d for d in report["denials"] if d["what"] == "limit"]
-        self.assertEqual([d["allow"] for d in limits], ["limits.inodes = 128"])
+        self.assertEqual([d["allow"] for d in limits], ["limits.inodes = 128  # and leave out --inodes, or raise it"])
 
     def test_X4_names_cannot_hide_a_refused_call(self):
         body = """

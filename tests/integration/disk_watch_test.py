@@ -73,7 +73,7 @@ for i in range(2000):
         self.assertEqual(os.path.getsize(self.grant + "/one"), 8 << 20)
         denied = next(d for d in report["denials"] if d["what"] == "limit")
         self.assertTrue(denied["detail"].startswith("limits.disk: "), denied)
-        self.assertEqual(denied["allow"], 'limits.disk = "16M"')
+        self.assertEqual(denied["allow"], 'limits.disk = "16M"  # and leave out --disk, or raise it')
         # A guest that copes ends in its own way, and so does one that fails of something else.
         os.remove(self.grant + "/one")
         text = "try:\n  open('one', 'wb').write(bytes(9 << 20))\nexcept OSError as error: print(error.errno)"

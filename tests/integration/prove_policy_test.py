@@ -87,6 +87,10 @@ class Policies(ProveCase):
         self.assertEqual((colour, proof["summary"]["granted_secrets"]), ("held", []))
         self.assertNotIn("Warning", verdict)
         self.assertNotIn("warning", text)
+        self.path("home/project/.env", "TOKEN=x")
+        proof, (colour, verdict), text = prove("~/project")
+        self.assertEqual((colour, proof["summary"]["granted_secrets"]),
+                         ("warned", ['files.read "~/project" (with ~/project/.env and perhaps more)']))
 
     def test_X3_where_it_starts_is_no_grant(self):
         seen = self.outcomes("", "old-root-*")
@@ -217,15 +221,19 @@ class Policies(ProveCase):
         self.assertRegex(done.stdout.splitlines()[-1], r"1 left out .* 2 attacks")
 
     def test_X3_a_policy_under_which_nothing_starts_holds_nothing(self):
-        """Also of attacks that a cell holds by not starting."""
+        """Not even attacks that a cell holds by not starting: it is refused when its grants are opened, and nothing is tried."""
         missing = self.path("missing")
-        for text in (f'[files]\nread = ["{missing}"]', f'[workspace]\npath = "{missing}"'):
-            seen = self.outcomes(text, "device-link", "wrong-device", "read-ssh")
-            self.assertEqual(len(seen), 3)
-            for name, (result, why) in seen.items():
-                self.assertEqual(result, "not-tried", (name, why))
-                self.assertNotEqual(why, "")
-            self.assertIn(missing, seen["read-ssh"][1])
+        link = self.path("link")
+        os.symlink("/usr", link)
+        limits = "" if CGROUPS else '\n[limits]\nmode = "best-effort"'
+        for text, why in ((f'[files]\nread = ["{missing}"]', missing), (f'[workspace]\npath = "{missing}"', missing),
+                          (f'[files]\nread = ["{link}"]', "symbolic link")):
+            policy = self.path("policy.toml", f'version = 1\nextends = "untrusted"\n{text}{limits}\n')
+            done = self.prove("--json", "--policy", policy, "--only", "device-link", "--only", "read-ssh")
+            self.assertEqual((done.returncode, done.stdout), (126, ""), done.stderr)
+            self.assertIn(why, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(os.listdir(self.state), [])  # nor is there a record
 
     def test_a_policy_that_is_refused_here_says_why_and_nothing_is_tried(self):
         for text, why in (('version = 1\nextends = "untrusted"\ntier = "microvm"\n', b"microvm"), ("nonsense", b"TOML")):

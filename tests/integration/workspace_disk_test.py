@@ -174,7 +174,7 @@ class OnDisk(WorkspaceCase):
                                                   input=code.encode())
                     self.assertEqual((done.returncode, report["outcome"]["kind"]), (137, "disk"), done.stderr)
                     self.assertEqual(report["outcome"]["limit"], "limits.disk")
-                    self.assertIn('limits.disk = "16M"', [denied["allow"] for denied in report["denials"]])
+                    self.assertIn('limits.disk = "16M"  # and leave out --disk, or raise it', [denied["allow"] for denied in report["denials"]])
                     self.assertEqual(report["workspaces"][0]["added"], 1)
 
     @for_root("an ordinary user's scratch has no disk of its own")
