@@ -74,7 +74,7 @@ inline constexpr std::size_t kMaxReportedChanges = 1000;
 
 struct NetworkUse {
   std::vector<Connection> connections;  // the first of them, then the first of each further place
-  std::vector<Call> calls;
+  std::vector<Call> calls;              // the same
   std::uint64_t connections_total = 0;
   std::uint64_t denied_total = 0;
   std::uint64_t calls_total = 0;

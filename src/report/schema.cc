@@ -134,15 +134,20 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.connections[].took_us", kCount, kAlways, "How long it lasted, in microseconds."},
     {"network.connections[].count", kCount, kAlways,
      "How often: this one, and the same that are not listed; their bytes are in its own."},
-    {"network.calls", kList, kAlways, "The first 1000 calls on sockets with rules."},
+    {"network.calls", kList, kAlways,
+     "The first 1000 calls on sockets with rules, and behind them the first of each place (socket, method, verdict) "
+     "that "
+     "those do not have, 500 for each verdict. Refusals take 500 at most. What found no room is counted in the last "
+     "one "
+     "of its place."},
     {"network.calls[]", kObject, kAlways, "One call, or the same again and again."},
     {"network.calls[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
     {"network.calls[].socket", kText, kAlways, "The socket's path."},
     {"network.calls[].method", kText, kAlways, "The method."},
-    {"network.calls[].id", kText, kAlways, "The call's id, as JSON; empty for a notification."},
+    {"network.calls[].id", kText, kAlways, "The id of the first of them, as JSON; empty for a notification."},
     {"network.calls[].verdict", kVerdict, kAlways, "`allowed`, `denied` or `failed`."},
     {"network.calls[].reason", kText, kAlways, "Why not; may be empty."},
-    {"network.calls[].count", kCount, kAlways, "How often."},
+    {"network.calls[].count", kCount, kAlways, "How often: this one, and the same that are not listed."},
     {"network.changes", kList, kAlways, "The first 1000 grants that came or went while the run lived."},
     {"network.changes[]", kObject, kAlways, "One of them."},
     {"network.changes[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},

@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <string_view>
-#include <vector>
 
 namespace cloche {
 namespace {
@@ -18,6 +17,8 @@ void add_to(Connection& first, const Connection& again) {
   count(first.bytes_out, again.bytes_out);
 }
 
+void add_to(Call& first, const Call& again) { count(first.count, again.count); }
+
 }  // namespace
 
 void NetworkRecord::add(const Connection& connection) {
@@ -25,40 +26,24 @@ void NetworkRecord::add(const Connection& connection) {
   count(use_.bytes_in, connection.bytes_in);
   count(use_.bytes_out, connection.bytes_out);
   if (connection.verdict == Verdict::kDenied) count(use_.denied_total, connection.count);
-  keep(connection);
-}
-
-void NetworkRecord::keep(const Connection& connection) {
-  const bool denied = connection.verdict == Verdict::kDenied;
-  std::vector<Connection>& kept = use_.connections;
-  // Refusals are cheap to make: the same ones are one, and all of them leave room for the others.
-  const std::tuple<Via, std::uint16_t, std::string_view, std::string_view, std::string_view> what{
-      connection.via, connection.port, connection.name, connection.address, connection.reason};
-  if (denied) {
-    if (const auto known = refused_.find(what); known != refused_.end()) return add_to(kept[known->second], connection);
-  }
-  // In a full list only a place that it does not have is new: one that was often reached must not hide another.
-  const std::tuple<Verdict, std::uint16_t, std::string_view> where{
-      connection.verdict, connection.port, connection.name.empty() ? connection.address : connection.name};
-  const auto place = places_.find(where);
-  const bool full = kept.size() >= kMaxReportedConnections;
-  const bool fits = !denied || refused_.size() < kMaxReportedConnections / 2;
-  if ((full || !fits) && place != places_.end()) return add_to(kept[place->second], connection);
-  if (!fits) return;
-  if (full && further_[static_cast<std::size_t>(connection.verdict)]++ >= kMaxFurtherPlaces) return;
-  if (denied) refused_.emplace(what, kept.size());
-  if (place != places_.end()) {
-    place->second = kept.size();
-  } else {
-    places_.emplace(where, kept.size());
-  }
-  kept.push_back(connection);
+  const std::string_view name = connection.name;
+  const std::string_view address = connection.address;
+  const std::string_view reason = connection.reason;
+  Connection* line = connections_.keep(use_.connections, kMaxReportedConnections, connection,
+                                       std::tuple{connection.via, connection.port, name, address, reason},
+                                       std::tuple{connection.verdict, connection.port, name.empty() ? address : name});
+  if (line != nullptr) add_to(*line, connection);
 }
 
 void NetworkRecord::add(const Call& call) {
   count(use_.calls_total, call.count);
   if (call.verdict == Verdict::kDenied) count(use_.calls_denied_total, call.count);
-  if (use_.calls.size() < kMaxReportedCalls) use_.calls.push_back(call);
+  const std::string_view socket = call.socket;
+  const std::string_view method = call.method;
+  const std::string_view reason = call.reason;
+  Call* line = calls_.keep(use_.calls, kMaxReportedCalls, call, std::tuple{socket, method, reason},
+                           std::tuple{call.verdict, socket, method});
+  if (line != nullptr) add_to(*line, call);
 }
 
 void NetworkRecord::add(const GrantChange& change) {

@@ -2,16 +2,13 @@
 // bounded, and what is often said does not take the room of what is said once.
 #pragma once
 
-#include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <tuple>
 
 #include "report/network.h"
+#include "supervise/kept_list.h"
 
 namespace cloche {
 
@@ -25,14 +22,14 @@ class NetworkRecord {
   const NetworkUse& use() const { return use_; }
 
  private:
-  void keep(const Connection& connection);
+  using Refusal = std::tuple<Via, std::uint16_t, std::string, std::string, std::string>;  // port, name, address, reason
+  using Place = std::tuple<Verdict, std::uint16_t, std::string>;                          // port, name or else address
+  using RefusedCall = std::tuple<std::string, std::string, std::string>;                  // socket, method, reason
+  using CallPlace = std::tuple<Verdict, std::string, std::string>;                        // socket, method
 
   NetworkUse use_;
-  using Refusal = std::tuple<Via, std::uint16_t, std::string, std::string, std::string>;  // port, name, address, reason
-  std::map<Refusal, std::size_t, std::less<>> refused_;           // where they are in the record
-  using Place = std::tuple<Verdict, std::uint16_t, std::string>;  // port, name or else address
-  std::map<Place, std::size_t, std::less<>> places_;              // where the last of each is in the record
-  std::array<std::size_t, kVerdictCount> further_{};              // places behind the first connections
+  KeptList<Connection, Refusal, Place> connections_;
+  KeptList<Call, RefusedCall, CallPlace> calls_;
 };
 
 }  // namespace cloche
