@@ -161,6 +161,7 @@ void write(JsonWriter& json, const GrantChange& change) {
   json.member("what", change.what);
   json.member("text", change.text);
   json.member("by", change.by);
+  if (change.lasts) json.member("for_ms", count_of(*change.lasts));
   json.end_object();
 }
 

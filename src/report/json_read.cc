@@ -195,6 +195,7 @@ GrantChange read_change(const Place& at) {
   out.what = at.at("what").text();
   out.text = at.at("text").text();
   out.by = at.at("by").text();
+  if (at.has("for_ms")) out.lasts = at.at("for_ms").duration<std::chrono::milliseconds>();
   return out;
 }
 

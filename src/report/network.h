@@ -60,6 +60,7 @@ struct GrantChange {
   std::string what;  // "host", "socket", "secret"
   std::string text;  // rule, path or name
   std::string by;    // "uid 1000", "program": that linked the library, "lease": its time was over
+  std::optional<std::chrono::milliseconds> lasts = {};  // of a grant for a while
   bool operator==(const GrantChange&) const = default;
 };
 inline constexpr std::size_t kGrantTurnCount = 3;

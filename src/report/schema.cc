@@ -157,6 +157,8 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.changes[].text", kText, kAlways, "The rule, the path or the name."},
     {"network.changes[].by", kText, kAlways,
      "`uid` and its number, `program` for the one that links the library, or `lease`."},
+    {"network.changes[].for_ms", kCount, kSometimes,
+     "For how long it was granted, in milliseconds; there only for a grant that was not for the rest of the run."},
 });
 
 template <typename Rows, typename Name>

@@ -224,7 +224,8 @@ void WayOut::note_tally(const egress::Framed& message) {
 
 void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by) {
   const auto at = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - served_);
-  const GrantChange made{at, turn, std::string(to_string(change.what)), change.text, std::move(by)};
+  GrantChange made{at, turn, std::string(to_string(change.what)), change.text, std::move(by)};
+  if (turn == GrantChange::Turn::kGranted) made.lasts = change.lasts;
   record_.add(made);
   if (events_.on_change) events_.on_change(made);
 }

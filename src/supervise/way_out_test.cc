@@ -424,8 +424,28 @@ TEST_F(WayOutTest, ChangesThatWereMadeAreRecorded) {
   EXPECT_EQ(changes[0].what, "socket");
   EXPECT_EQ(changes[0].text, "/run/a.sock");
   EXPECT_EQ(changes[0].by, "uid 7");
+  EXPECT_EQ(changes[0].lasts, std::nullopt) << "as long as the run";
   EXPECT_EQ(changes[1].turn, GrantChange::Turn::kEnded);
   EXPECT_EQ(changes[1].by, "lease");
+}
+
+TEST_F(WayOutTest, AGrantForAWhileIsRecordedWithItsTime) {
+  WayOut& out = open();
+  const egress::Change change{egress::Change::What::kHost, "a.example:443", Millis(2000)};
+  ASSERT_TRUE(out.change(WayOut::Turn::kGrant, change, "uid 7", {}));
+  ASSERT_TRUE(out.change(WayOut::Turn::kRevoke, change, "uid 7", {}));
+  for (int i = 0; i < 2; ++i) {
+    const auto asked = hear();
+    ASSERT_TRUE(asked);
+    say({.kind = Kind::kChanged, .serial = asked->head.serial});
+  }
+  say({.kind = Kind::kEnded}, egress::encode(change));
+  turn();
+  const auto& changes = out.record().changes;
+  ASSERT_EQ(changes.size(), 3u);
+  EXPECT_EQ(changes[0].lasts, Millis(2000));
+  EXPECT_EQ(changes[1].lasts, std::nullopt) << "what is taken back has no time";
+  EXPECT_EQ(changes[2].lasts, std::nullopt);
 }
 
 TEST_F(WayOutTest, AFloodIsHeldBack) {
