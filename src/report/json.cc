@@ -28,7 +28,7 @@ void measured(JsonWriter& json, std::string_view key, std::uint64_t value) {
 }
 
 void write(JsonWriter& json, const Outcome& outcome) {
-  const std::string_view limit = info(outcome.kind).limit;
+  const std::string_view limit = limit_of(outcome);
   json.name("outcome").begin_object();
   json.member("kind", to_string(outcome.kind));
   json.member("code", outcome.code);

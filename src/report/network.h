@@ -1,6 +1,7 @@
 // What a run did on its way out: connections and calls, as the gateway saw them. Part of the report, and streamed.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -66,6 +67,10 @@ struct GrantChange {
 inline constexpr std::size_t kGrantTurnCount = 3;
 std::string_view to_string(GrantChange::Turn);  // "granted", "revoked", "ended"
 std::optional<GrantChange::Turn> grant_turn_from(std::string_view name);
+
+// Limits that end a run. net.limits.rate slows it down.
+inline constexpr std::array<std::string_view, 3> kNetworkLimits = {"net.limits.bytes_in", "net.limits.bytes_out",
+                                                                   "net.limits.connections"};
 
 inline constexpr std::size_t kMaxReportedConnections = 1000;
 // Of each verdict, behind the first ones: places that the list does not have.

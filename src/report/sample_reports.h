@@ -71,6 +71,8 @@ inline Report random_report(Random& random) {
                random_text(random, 20),
                random_text(random, 5),
                random_text(random, 20)};
+  if (r.outcome.kind == OutcomeKind::kNetwork)
+    r.outcome.network_limit = kNetworkLimits[below(random, kNetworkLimits.size())];
   r.tier = random_text(random, 3);
   r.backend = random_text(random, 3);
   r.policy = random_text(random, 3);

@@ -237,7 +237,7 @@ Json key_schema(const ReportKey& key) {
       break;
     case kLimit:
       for (const OutcomeInfo& row : all_outcomes()) {
-        if (!row.limit.empty()) node["enum"].push_back(row.limit);
+        for (const std::string_view name : limit_keys(row)) node["enum"].push_back(name);
       }
       node["enum"].push_back(nullptr);
       break;
@@ -300,7 +300,8 @@ std::string report_key_table() {
 std::string outcome_table() {
   std::string out = "| outcome | exit code | limit | how it is decided |\n|---|---|---|---|\n";
   for (const OutcomeInfo& row : all_outcomes()) {
-    const std::string limit = row.limit.empty() ? "" : fmt::format("`{}`", row.limit);
+    std::string limit;
+    for (const std::string_view key : limit_keys(row)) limit += fmt::format("{}`{}`", limit.empty() ? "" : ", ", key);
     out += fmt::format("| `{}` | {} | {} | {} |\n", row.name, row.exit_text, limit, row.decided);
   }
   return out;

@@ -29,11 +29,6 @@ constexpr std::size_t kMaxChanges = 256;
 constexpr std::size_t kMaxSentence = 300;
 constexpr std::size_t kMaxOpen = 4'096;  // that are remembered until they end
 
-bool is_limit(std::string_view name) {
-  return name == "net.limits.bytes_in" || name == "net.limits.bytes_out" || name == "net.limits.connections" ||
-         name == "net.limits.rate";
-}
-
 }  // namespace
 
 WayOut::WayOut(Poller& poller, WayOutParts parts, const Plan& plan, Events events)
@@ -172,7 +167,8 @@ void WayOut::handle(const egress::Framed& message) {
     case Kind::kDial:
       return dial(message.head);
     case Kind::kLimit:
-      if (!is_limit(message.payload)) return end_with("the gateway names a limit that there is not");
+      if (std::ranges::find(kNetworkLimits, message.payload) == kNetworkLimits.end())
+        return end_with("the gateway names a limit that there is not");
       if (events_.on_limit) events_.on_limit(std::string(message.payload));
       return;
     case Kind::kChanged:

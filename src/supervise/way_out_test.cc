@@ -294,6 +294,14 @@ TEST_F(WayOutTest, ALimitIsNamed) {
   EXPECT_FALSE(problem_.empty());
 }
 
+TEST_F(WayOutTest, ALimitThatSlowsDownEndsNoRun) {
+  open();
+  say({.kind = Kind::kLimit}, "net.limits.rate");
+  turn();
+  EXPECT_EQ(limit_, "");
+  EXPECT_EQ(problem_, "the gateway names a limit that there is not");
+}
+
 TEST_F(WayOutTest, WhatItMayNotSayEndsIt) {
   for (const Kind kind : {Kind::kSettings, Kind::kListener, Kind::kServe, Kind::kDialed, Kind::kGrant, Kind::kFinish,
                           Kind::kFinished, Kind::kChanged, static_cast<Kind>(77), Kind::kConnection, Kind::kCall}) {
