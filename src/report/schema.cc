@@ -150,7 +150,9 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.calls[].count", kCount, kAlways, "How often: this one, and the same that are not listed."},
     {"network.changes", kList, kAlways, "The first 1000 grants that came or went while the run lived."},
     {"network.changes[]", kObject, kAlways, "One of them."},
-    {"network.changes[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
+    {"network.changes[].at_us", kCount, kAlways,
+     "When, in microseconds since the guest started; of a grant when it was asked for, which is before all that it "
+     "allowed."},
     {"network.changes[].change", kGrantTurn, kAlways,
      "`granted`, `revoked`, or `ended`: the time that it was granted for is over."},
     {"network.changes[].what", kText, kAlways, "`host`, `socket` or `secret`."},

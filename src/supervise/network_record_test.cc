@@ -66,6 +66,25 @@ TEST(NetworkRecord, RefusedCallsLeaveRoomForThoseThatWereAllowed) {
   EXPECT_EQ(record.use().calls_denied_total, kMaxReportedCalls * 2);
 }
 
+TEST(NetworkRecord, RefusedConnectionsLeaveRoomForThoseThatWereAllowed) {
+  NetworkRecord record;
+  Connection refused;
+  refused.verdict = Verdict::kDenied;
+  constexpr std::size_t kRefusals = kMaxReportedConnections / 2 + 100;
+  for (std::size_t i = 0; i < kRefusals; ++i) {
+    refused.address = std::to_string(i);
+    record.add(refused);
+    record.add(refused);
+  }
+  Connection allowed;
+  allowed.name = "a.example";
+  record.add(allowed);
+  EXPECT_EQ(record.use().denied_total, 2 * kRefusals);
+  ASSERT_EQ(record.use().connections.size(), kMaxReportedConnections / 2 + 1);
+  EXPECT_EQ(record.use().connections.front().count, 2u);
+  EXPECT_EQ(record.use().connections.back().name, "a.example");
+}
+
 TEST(NetworkRecord, WhatCallsMayTakeIsBounded) {
   NetworkRecord record;
   for (std::size_t i = 0; i < kMaxReportedCalls * 5; ++i) record.add(call_of(std::to_string(i), Verdict::kAllowed));

@@ -65,7 +65,7 @@ Status WayOut::serve() {
     return fail(ErrorCode::kInternal, "gateway", "init did not open all that the plan has");
   }
   served_ = Clock::now();
-  send({.kind = Kind::kServe});
+  send({.kind = Kind::kServe}, egress::encode(served_));
   return {};
 }
 
@@ -75,7 +75,7 @@ Status WayOut::change(Turn turn, const egress::Change& change, std::string by, C
     return fail(ErrorCode::kRefused, "gateway", "too many changes wait for an answer", "try again in a moment");
   }
   const std::uint64_t serial = ++serial_;
-  changes_.emplace(serial, Asked{turn, change, std::move(by), std::move(done)});
+  changes_.emplace(serial, Asked{turn, change, std::move(by), std::move(done), Clock::now()});
   send({.kind = turn == Turn::kGrant ? Kind::kGrant : Kind::kRevoke, .serial = serial}, encode(change));
   return {};
 }
@@ -218,8 +218,9 @@ void WayOut::note_tally(const egress::Framed& message) {
   record_.set_tally(tally->lost, tally->rate_waited);
 }
 
-void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by) {
-  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - served_);
+void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by, Clock::time_point when) {
+  last_change_ = std::max(last_change_, when);
+  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(last_change_ - served_);
   GrantChange made{at, turn, std::string(to_string(change.what)), change.text, std::move(by)};
   if (turn == GrantChange::Turn::kGranted) made.lasts = change.lasts;
   record_.add(made);
@@ -233,7 +234,9 @@ void WayOut::on_changed(const egress::Framed& message) {
   const std::string problem = printable(message.payload.substr(0, kMaxSentence));
   if (problem.empty()) {
     const bool granted = asked.turn == Turn::kGrant;
-    note_change(granted ? GrantChange::Turn::kGranted : GrantChange::Turn::kRevoked, asked.change, std::move(asked.by));
+    // It opens after it was asked for and closes before we hear of it: what it allowed lies between the two.
+    note_change(granted ? GrantChange::Turn::kGranted : GrantChange::Turn::kRevoked, asked.change, std::move(asked.by),
+                granted ? asked.at : Clock::now());
   }
   if (asked.done) asked.done(problem);
 }
@@ -241,7 +244,7 @@ void WayOut::on_changed(const egress::Framed& message) {
 void WayOut::on_ended(const egress::Framed& message) {
   const auto change = egress::decode_change(message.payload);
   if (!change) return end_with("the gateway's record of a lease cannot be read");
-  note_change(GrantChange::Turn::kEnded, *change, "lease");
+  note_change(GrantChange::Turn::kEnded, *change, "lease", Clock::now());
 }
 
 // Only what the plan has, by the descriptor that was opened when the run began.

@@ -80,6 +80,7 @@ class WayOut {
     egress::Change change;
     std::string by;
     Changed done;
+    Clock::time_point at{};  // when
   };
   struct Outgoing {
     std::string bytes;
@@ -91,7 +92,7 @@ class WayOut {
   void note_connection(const egress::Framed& message);
   void note_call(const egress::Framed& message);
   void note_tally(const egress::Framed& message);
-  void note_change(GrantChange::Turn turn, const egress::Change& change, std::string by);
+  void note_change(GrantChange::Turn turn, const egress::Change& change, std::string by, Clock::time_point at);
   void on_changed(const egress::Framed& message);
   void on_ended(const egress::Framed& message);
   void dial(const egress::Head& asked);
@@ -110,6 +111,7 @@ class WayOut {
   NetworkRecord record_;
   std::vector<Connection> open_;
   Clock::time_point served_ = Clock::now();
+  Clock::time_point last_change_{};
   Poller::Watch watch_;
   std::string buffer_;
   std::size_t taken_ = 0;  // messages since `window_`
