@@ -96,6 +96,7 @@ struct NetworkEvent {
   std::string reason;   // the rule that allowed it, or one sentence; of a grant who asked
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
+  std::chrono::milliseconds lasts{0};  // of a grant that came: for how long; 0: as long as the run
 };
 
 // Either a program (argv), or a script with its language; argv are then the script's arguments.

@@ -60,7 +60,7 @@ Result<EventLog> EventLog::open(const std::string& target) {
   }
   // Not emptied before it is known to be a file.
   Fd out(::open(target.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600));
-  struct stat st{};
+  struct stat st {};
   if (!out.valid() || ::fstat(out.get(), &st) != 0) {
     return wrong(errno, shown_text(target) + " cannot be written", "name a file in a directory that you may write");
   }
@@ -117,12 +117,13 @@ void EventLog::call(const Call& c) {
 }
 
 void EventLog::change(const GrantChange& c) {
-  put(to_line({{"event", to_string(c.turn)},
+  Json line = {{"event", to_string(c.turn)},
                {"at_us", c.at.count()},
                {"what", shown(c.what)},
                {"text", shown(c.text)},
-               {"by", shown(c.by)}}),
-      Worth::kCounted);
+               {"by", shown(c.by)}};
+  if (c.lasts) line["for_ms"] = c.lasts->count();
+  put(to_line(line), Worth::kCounted);
 }
 
 void EventLog::finish(const Report& report) {

@@ -68,6 +68,19 @@ TEST_F(Events, OneObjectInEachLineFromStartToEnd) {
   EXPECT_EQ(all[4].at("lost"), 0);
 }
 
+TEST_F(Events, AGrantForAWhileIsToldWithItsTime) {
+  auto log = EventLog::open(root_ + "/log");
+  ASSERT_TRUE(log);
+  GrantChange change{{}, GrantChange::Turn::kGranted, "host", "a.example:443", "uid 7", std::chrono::seconds(2)};
+  log->change(change);
+  change.lasts.reset();
+  log->change(change);
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].at("for_ms"), 2000);
+  EXPECT_FALSE(all[1].contains("for_ms")) << "as long as the run";
+}
+
 TEST_F(Events, WhatTheGatewayCouldNotTellIsLostToo) {
   auto log = EventLog::open(root_ + "/log");
   ASSERT_TRUE(log);

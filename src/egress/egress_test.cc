@@ -64,6 +64,14 @@ TEST(Egress, RecordsComeBackAsTheyWere) {
   EXPECT_FALSE(decode_tally(""));
 }
 
+TEST(Egress, AMomentIsTheSameForBoth) {
+  const Clock::time_point moment{std::chrono::microseconds(1'234'567'890)};
+  EXPECT_EQ(decode_moment(encode(moment)), moment);
+  EXPECT_FALSE(decode_moment(""));
+  EXPECT_FALSE(decode_moment(encode(moment) + "x"));
+  EXPECT_FALSE(decode_moment(std::string(8, '\xff'))) << "later than any";
+}
+
 TEST(Egress, LongTextsAreCutAtACharacter) {
   Connection connection;
   connection.name = std::string(1023, 'a') + "\xc3\xa4";

@@ -49,6 +49,18 @@ std::string_view to_string(Change::What what) {
   return "host";
 }
 
+std::string encode(Clock::time_point moment) {
+  std::string bytes;
+  put_micros(bytes, std::chrono::duration_cast<std::chrono::microseconds>(moment.time_since_epoch()));
+  return bytes;
+}
+
+std::optional<Clock::time_point> decode_moment(std::string_view bytes) {
+  PackedReader in(bytes);
+  const Clock::time_point moment{take_micros(in)};
+  return whole(in, moment);
+}
+
 std::string encode(const Confined& confined) {
   std::string bytes;
   put_text(bytes, confined.authority);

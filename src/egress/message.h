@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/units.h"
 #include "egress/settings.h"
 #include "report/network.h"
 
@@ -25,9 +26,9 @@ inline constexpr int kControlFd = 3;  // of the gateway
 
 enum class Kind : std::uint32_t {
   kSettings = 1,
-  kConfined,  // payload: Confined
-  kListener,  // what: ListenerKind, number: port, or index of the socket
-  kServe,
+  kConfined,    // payload: Confined
+  kListener,    // what: ListenerKind, number: port, or index of the socket
+  kServe,       // payload: the moment from which both count
   kConnection,  // payload: Connection; what: 1 when it was opened, 0 when it is over
   kCall,        // payload: Call
   kDial,        // number: index of the socket, serial: to be answered with
@@ -83,12 +84,15 @@ struct Tally {
 std::string_view to_string(Change::What);            // "host", "socket", "secret"
 inline constexpr std::size_t kMaxChangeText = 1024;  // what is longer would arrive cut: not to be sent
 
+// Engine and gateway have one CLOCK_MONOTONIC.
+std::string encode(Clock::time_point moment);
 std::string encode(const Confined& confined);
 std::string encode(const Connection& connection);
 std::string encode(const Call& call);
 std::string encode(const Change& change);
 std::string encode(const Tally& tally);
 // A gateway parses what a guest says, so the engine does not believe it: lengths are bounded, texts made printable.
+std::optional<Clock::time_point> decode_moment(std::string_view bytes);
 std::optional<Confined> decode_confined(std::string_view bytes);
 std::optional<Connection> decode_connection(std::string_view bytes);
 std::optional<Call> decode_call(std::string_view bytes);

@@ -42,6 +42,7 @@ void tell_network(RunWiring& wiring, std::function<void(const NetworkEvent&)> li
     event.via = change.what;
     event.name = change.text;
     event.reason = change.by;
+    event.lasts = change.lasts.value_or(Millis(0));
     (*shared)(event);
   };
 }

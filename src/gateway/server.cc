@@ -68,7 +68,7 @@ void Server::on_message(const egress::Framed& message, Fd fd) {
       add_listener(static_cast<egress::ListenerKind>(message.head.what), message.head.number, std::move(fd));
       break;
     case egress::Kind::kServe:
-      shared_.began = Clock::now();
+      begin(message);
       break;
     case egress::Kind::kDialed:
       shared_.socket_dialer.answer(message.head.serial, message.head.error, std::move(fd));
@@ -82,6 +82,15 @@ void Server::on_message(const egress::Framed& message, Fd fd) {
       break;
     default:
       break;
+  }
+}
+
+// From the engine's moment, not ours: its record has the changes of grants beside what we tell.
+void Server::begin(const egress::Framed& message) {
+  if (const auto moment = egress::decode_moment(message.payload)) {
+    shared_.began = std::min(*moment, Clock::now());
+  } else {
+    shared_.link->send({.kind = egress::Kind::kProblem}, "the moment of the start could not be read");
   }
 }
 

@@ -28,6 +28,7 @@ class Server {
   explicit Server(Shared shared) : shared_(std::move(shared)) {}
 
   void on_message(const egress::Framed& message, Fd fd);
+  void begin(const egress::Framed& message);
   void add_listener(egress::ListenerKind kind, std::uint32_t number, Fd fd);
   void change(const egress::Framed& message);
   Status change_host(const egress::Change& change, bool grants);

@@ -28,7 +28,7 @@ void measured(JsonWriter& json, std::string_view key, std::uint64_t value) {
 }
 
 void write(JsonWriter& json, const Outcome& outcome) {
-  const std::string_view limit = info(outcome.kind).limit;
+  const std::string_view limit = limit_of(outcome);
   json.name("outcome").begin_object();
   json.member("kind", to_string(outcome.kind));
   json.member("code", outcome.code);
@@ -161,6 +161,7 @@ void write(JsonWriter& json, const GrantChange& change) {
   json.member("what", change.what);
   json.member("text", change.text);
   json.member("by", change.by);
+  if (change.lasts) json.member("for_ms", count_of(*change.lasts));
   json.end_object();
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -48,6 +49,8 @@ class Place {
 
   // Of a key that came later.
   std::string text_or_empty(const char* key) const { return has(key) ? at(key).text() : std::string(); }
+
+  std::string text_or_null() const { return node_ != nullptr && node_->is_null() ? std::string() : text(); }
 
   bool flag() const {
     if (node_ == nullptr) return false;
@@ -129,7 +132,13 @@ Outcome read_outcome(const Place& at) {
   outcome.message = at.at("message").text();
   outcome.step = at.at("step").text();
   outcome.hint = at.at("hint").text();
-  return outcome;  // limit and exit_code follow from the kind: what the document says of them is not believed
+  // Which of several limits it was is only there; another limit, and exit_code, follow from the kind: what the document
+  // says of them is not believed.
+  if (outcome.kind != OutcomeKind::kNetwork) return outcome;
+  const std::string limit = at.at("limit").text_or_null();
+  // Earlier versions name the table that it is in.
+  if (std::ranges::find(kNetworkLimits, limit) != kNetworkLimits.end()) outcome.network_limit = limit;
+  return outcome;
 }
 
 Usage read_usage(const Place& at) {
@@ -195,6 +204,7 @@ GrantChange read_change(const Place& at) {
   out.what = at.at("what").text();
   out.text = at.at("text").text();
   out.by = at.at("by").text();
+  if (at.has("for_ms")) out.lasts = at.at("for_ms").duration<std::chrono::milliseconds>();
   return out;
 }
 

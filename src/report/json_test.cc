@@ -74,6 +74,15 @@ TEST(Json, X8_NamesTheLimitAndTheExitCode) {
   json document = json::parse(to_json(report));
   EXPECT_EQ(document["outcome"]["limit"], "limits.memory");
   EXPECT_EQ(document["outcome"]["exit_code"], 137);
+  for (const std::string_view key : kNetworkLimits) {
+    report.outcome.kind = OutcomeKind::kNetwork;
+    report.outcome.network_limit = key;
+    document = json::parse(to_json(report));
+    EXPECT_EQ(document["outcome"]["limit"], key);
+    EXPECT_EQ(from_json(document.dump())->outcome, report.outcome);
+    document["outcome"]["limit"] = "net.limits";
+    EXPECT_EQ(from_json(document.dump())->outcome.network_limit, "") << "as earlier versions wrote it";
+  }
   report.outcome = Outcome{OutcomeKind::kExited, 3, 0, "", "", ""};
   document = json::parse(to_json(report));
   EXPECT_TRUE(document["outcome"]["limit"].is_null());

@@ -1,6 +1,7 @@
 // What a run did on its way out: connections and calls, as the gateway saw them. Part of the report, and streamed.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -60,11 +61,16 @@ struct GrantChange {
   std::string what;  // "host", "socket", "secret"
   std::string text;  // rule, path or name
   std::string by;    // "uid 1000", "program": that linked the library, "lease": its time was over
+  std::optional<std::chrono::milliseconds> lasts = {};  // of a grant for a while
   bool operator==(const GrantChange&) const = default;
 };
 inline constexpr std::size_t kGrantTurnCount = 3;
 std::string_view to_string(GrantChange::Turn);  // "granted", "revoked", "ended"
 std::optional<GrantChange::Turn> grant_turn_from(std::string_view name);
+
+// Limits that end a run. net.limits.rate slows it down.
+inline constexpr std::array<std::string_view, 3> kNetworkLimits = {"net.limits.bytes_in", "net.limits.bytes_out",
+                                                                   "net.limits.connections"};
 
 inline constexpr std::size_t kMaxReportedConnections = 1000;
 // Of each verdict, behind the first ones: places that the list does not have.
@@ -74,7 +80,7 @@ inline constexpr std::size_t kMaxReportedChanges = 1000;
 
 struct NetworkUse {
   std::vector<Connection> connections;  // the first of them, then the first of each further place
-  std::vector<Call> calls;
+  std::vector<Call> calls;              // the same
   std::uint64_t connections_total = 0;
   std::uint64_t denied_total = 0;
   std::uint64_t calls_total = 0;

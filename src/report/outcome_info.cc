@@ -54,6 +54,15 @@ const OutcomeInfo& info(OutcomeKind kind) { return kOutcomes.at(static_cast<std:
 
 const std::array<OutcomeInfo, kOutcomeKindCount>& all_outcomes() { return kOutcomes; }
 
+std::vector<std::string_view> limit_keys(const OutcomeInfo& row) {
+  if (row.kind == OutcomeKind::kNetwork) return {kNetworkLimits.begin(), kNetworkLimits.end()};
+  return row.limit.empty() ? std::vector<std::string_view>() : std::vector{row.limit};
+}
+
+std::string_view limit_of(const Outcome& outcome) {
+  return outcome.kind == OutcomeKind::kNetwork ? outcome.network_limit : info(outcome.kind).limit;
+}
+
 Severity severity(const Outcome& outcome) {
   switch (outcome.kind) {
     case OutcomeKind::kExited:

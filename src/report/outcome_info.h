@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "report/report.h"
 
@@ -21,7 +22,7 @@ struct OutcomeInfo {
   std::string_view name;
   int fixed_exit_code;         // -1: depends on the guest
   std::string_view exit_text;  // for the documentation: "124", "128 + signal"
-  std::string_view limit;      // the policy's key, "limits.wall"; empty: no limit
+  std::string_view limit;      // the policy's key, "limits.wall", or the table that has it; empty: no limit
   std::string_view hint;       // what to change when the report itself has no hint
   std::string_view decided;    // for the documentation: what makes it this outcome
 };
@@ -29,5 +30,8 @@ struct OutcomeInfo {
 const OutcomeInfo& info(OutcomeKind);
 const std::array<OutcomeInfo, kOutcomeKindCount>& all_outcomes();
 Severity severity(const Outcome&);
+// The keys of the policy that an outcome of this kind may name, and the one that this outcome does; empty: none.
+std::vector<std::string_view> limit_keys(const OutcomeInfo&);
+std::string_view limit_of(const Outcome&);
 
 }  // namespace cloche

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/units.h"
 #include "report/render.h"
 #include "report/text.h"
 
@@ -55,7 +56,9 @@ std::string line_of(const Call& call) {
 }
 
 std::string line_of(const GrantChange& change) {
-  return fmt::format("{} {} {} ({})", to_string(change.turn), shown(change.what), shown(change.text), shown(change.by));
+  const std::string lasts = change.lasts ? " for " + to_text(*change.lasts) : "";
+  return fmt::format("{} {} {}{} ({})", to_string(change.turn), shown(change.what), shown(change.text), lasts,
+                     shown(change.by));
 }
 
 }  // namespace

@@ -35,11 +35,12 @@ std::optional<OutcomeKind> outcome_kind_from(std::string_view name);
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kFailed;
-  int code = 0;         // exit code of the guest, where it has one
-  int signal = 0;       // the signal that ended it, 0 if none
-  std::string message;  // one sentence
-  std::string step;     // for refused and failed: where
-  std::string hint;     // for refused and failed: what to do
+  int code = 0;                    // exit code of the guest, where it has one
+  int signal = 0;                  // the signal that ended it, 0 if none
+  std::string message;             // one sentence
+  std::string step;                // for refused and failed: where
+  std::string hint;                // for refused and failed: what to do
+  std::string network_limit = {};  // for network: one of kNetworkLimits
   bool operator==(const Outcome&) const = default;
 };
 

@@ -71,6 +71,8 @@ inline Report random_report(Random& random) {
                random_text(random, 20),
                random_text(random, 5),
                random_text(random, 20)};
+  if (r.outcome.kind == OutcomeKind::kNetwork)
+    r.outcome.network_limit = kNetworkLimits[below(random, kNetworkLimits.size())];
   r.tier = random_text(random, 3);
   r.backend = random_text(random, 3);
   r.policy = random_text(random, 3);
@@ -120,7 +122,9 @@ inline Report random_report(Random& random) {
                            random_text(random, 3), random_count(random)});
       use.changes.push_back({random_duration<microseconds>(random),
                              static_cast<GrantChange::Turn>(below(random, kGrantTurnCount)), random_text(random, 3),
-                             random_text(random, 3), random_text(random, 3)});
+                             random_text(random, 3), random_text(random, 3),
+                             below(random, 2) == 0 ? std::optional<std::chrono::milliseconds>()
+                                                   : random_duration<std::chrono::milliseconds>(random)});
     }
     use.connections_total = random_count(random);
     use.denied_total = random_count(random);
@@ -164,20 +168,20 @@ inline Report example() {
               {"namespaces", microseconds(190)},
               {"mounts", microseconds(800)},
               {"guest", microseconds(10'001'200)}};
-  r.network =
-      NetworkUse{{{microseconds(41'000), Via::kProxy, "api.example.org", "192.0.2.7", 443, Verdict::kAllowed,
-                   "api.example.org:443", 5120, 610, microseconds(88'000), 1},
-                  {microseconds(150'000), Via::kDns, "evil.example", "", 0, Verdict::kDenied, "no rule allows it", 0, 0,
-                   microseconds(0), 2}},
-                 {{microseconds(90'000), "/run/hero/a/rpc.sock", "flow.write", "7", Verdict::kDenied,
-                   "the method is not allowed", 1}},
-                 3,
-                 2,
-                 1,
-                 1,
-                 5120,
-                 610,
-                 {{microseconds(30'000), GrantChange::Turn::kGranted, "host", "api.example.org:443", "uid 1000"}}};
+  r.network = NetworkUse{{{microseconds(41'000), Via::kProxy, "api.example.org", "192.0.2.7", 443, Verdict::kAllowed,
+                           "api.example.org:443", 5120, 610, microseconds(88'000), 1},
+                          {microseconds(150'000), Via::kDns, "evil.example", "", 0, Verdict::kDenied,
+                           "no rule allows it", 0, 0, microseconds(0), 2}},
+                         {{microseconds(90'000), "/run/hero/a/rpc.sock", "flow.write", "7", Verdict::kDenied,
+                           "the method is not allowed", 1}},
+                         3,
+                         2,
+                         1,
+                         1,
+                         5120,
+                         610,
+                         {{microseconds(30'000), GrantChange::Turn::kGranted, "host", "api.example.org:443", "uid 1000",
+                           std::chrono::minutes(10)}}};
   return r;
 }
 

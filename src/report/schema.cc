@@ -134,24 +134,33 @@ constexpr std::array kKeys = std::to_array<ReportKey>({
     {"network.connections[].took_us", kCount, kAlways, "How long it lasted, in microseconds."},
     {"network.connections[].count", kCount, kAlways,
      "How often: this one, and the same that are not listed; their bytes are in its own."},
-    {"network.calls", kList, kAlways, "The first 1000 calls on sockets with rules."},
+    {"network.calls", kList, kAlways,
+     "The first 1000 calls on sockets with rules, and behind them the first of each place (socket, method, verdict) "
+     "that "
+     "those do not have, 500 for each verdict. Refusals take 500 at most. What found no room is counted in the last "
+     "one "
+     "of its place."},
     {"network.calls[]", kObject, kAlways, "One call, or the same again and again."},
     {"network.calls[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
     {"network.calls[].socket", kText, kAlways, "The socket's path."},
     {"network.calls[].method", kText, kAlways, "The method."},
-    {"network.calls[].id", kText, kAlways, "The call's id, as JSON; empty for a notification."},
+    {"network.calls[].id", kText, kAlways, "The id of the first of them, as JSON; empty for a notification."},
     {"network.calls[].verdict", kVerdict, kAlways, "`allowed`, `denied` or `failed`."},
     {"network.calls[].reason", kText, kAlways, "Why not; may be empty."},
-    {"network.calls[].count", kCount, kAlways, "How often."},
+    {"network.calls[].count", kCount, kAlways, "How often: this one, and the same that are not listed."},
     {"network.changes", kList, kAlways, "The first 1000 grants that came or went while the run lived."},
     {"network.changes[]", kObject, kAlways, "One of them."},
-    {"network.changes[].at_us", kCount, kAlways, "When, in microseconds since the guest started."},
+    {"network.changes[].at_us", kCount, kAlways,
+     "When, in microseconds since the guest started; of a grant when it was asked for, which is before all that it "
+     "allowed."},
     {"network.changes[].change", kGrantTurn, kAlways,
      "`granted`, `revoked`, or `ended`: the time that it was granted for is over."},
     {"network.changes[].what", kText, kAlways, "`host`, `socket` or `secret`."},
     {"network.changes[].text", kText, kAlways, "The rule, the path or the name."},
     {"network.changes[].by", kText, kAlways,
      "`uid` and its number, `program` for the one that links the library, or `lease`."},
+    {"network.changes[].for_ms", kCount, kSometimes,
+     "For how long it was granted, in milliseconds; there only for a grant that was not for the rest of the run."},
 });
 
 template <typename Rows, typename Name>
@@ -230,7 +239,7 @@ Json key_schema(const ReportKey& key) {
       break;
     case kLimit:
       for (const OutcomeInfo& row : all_outcomes()) {
-        if (!row.limit.empty()) node["enum"].push_back(row.limit);
+        for (const std::string_view name : limit_keys(row)) node["enum"].push_back(name);
       }
       node["enum"].push_back(nullptr);
       break;
@@ -293,7 +302,8 @@ std::string report_key_table() {
 std::string outcome_table() {
   std::string out = "| outcome | exit code | limit | how it is decided |\n|---|---|---|---|\n";
   for (const OutcomeInfo& row : all_outcomes()) {
-    const std::string limit = row.limit.empty() ? "" : fmt::format("`{}`", row.limit);
+    std::string limit;
+    for (const std::string_view key : limit_keys(row)) limit += fmt::format("{}`{}`", limit.empty() ? "" : ", ", key);
     out += fmt::format("| `{}` | {} | {} | {} |\n", row.name, row.exit_text, limit, row.decided);
   }
   return out;

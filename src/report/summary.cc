@@ -45,7 +45,8 @@ std::string made_sentence(const Report& report) {
       return fmt::format("stopped after {} of output (limits.output)",
                          human(Bytes{usage.stdout_bytes + usage.stderr_bytes}));
     case OutcomeKind::kNetwork:
-      return "stopped at a limit of the network (net.limits)";
+      return fmt::format("stopped at a limit of the network ({})",
+                         outcome.network_limit.empty() ? info(outcome.kind).limit : limit_of(outcome));
     case OutcomeKind::kDenied:
       return "killed by the system-call filter";
     case OutcomeKind::kCancelled:
@@ -76,6 +77,7 @@ std::string advice(const Report& report) {
            "memory: "
            "see the kernel's log";
   }
+  if (!outcome.network_limit.empty()) return "raise " + outcome.network_limit;
   return std::string(info(outcome.kind).hint);
 }
 

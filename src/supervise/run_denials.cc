@@ -11,33 +11,12 @@
 #include "observe/host_look.h"
 #include "observe/named.h"
 #include "observe/secret_host.h"
+#include "report/outcome_info.h"
 #include "report/render.h"
 #include "supervise/run.h"
 
 namespace cloche {
 namespace {
-
-// The limit that an outcome names.
-std::string limit_of(OutcomeKind kind) {
-  switch (kind) {
-    case OutcomeKind::kWall:
-      return "limits.wall";
-    case OutcomeKind::kCpu:
-      return "limits.cpu_time";
-    case OutcomeKind::kOom:
-      return "limits.memory";
-    case OutcomeKind::kPids:
-      return "limits.pids";
-    case OutcomeKind::kDisk:
-      return "limits.disk";
-    case OutcomeKind::kOutput:
-      return "limits.output";
-    case OutcomeKind::kNetwork:
-      return "net.limits";
-    default:
-      return {};
-  }
-}
 
 bool has_limit(const Report& report, const std::string& key) {
   return std::ranges::any_of(report.denials,
@@ -121,8 +100,7 @@ void Run::tell_of_interruptions() {
 }
 
 void Run::explain_denials() {
-  std::string limit = limit_of(report_.outcome.kind);
-  if (report_.outcome.kind == OutcomeKind::kNetwork && !network_limit_.empty()) limit = network_limit_;
+  std::string limit(limit_of(report_.outcome));
   const bool by_watch = disk_ && !disk_->verdict().empty();
   if (report_.outcome.kind == OutcomeKind::kDisk && (by_watch ? disk_->inodes_used_up() : inodes_used_up_)) {
     limit = "limits.inodes";

@@ -142,6 +142,7 @@ void Run::settle_outcome() {
   if (!cause_set_ && ending.signal != 0)
     settle(OutcomeKind::kSignaled, fmt::format("the guest died of signal {}", ending.signal));
   if (!cause_set_) settle(OutcomeKind::kExited, fmt::format("the guest ended with code {}", ending.code));
+  if (outcome.kind == OutcomeKind::kNetwork) outcome.network_limit = network_limit_;
   deny_by_limit("limits.pids", "fork refused", counted.forks_refused);
   deny_by_limit("limits.memory", "killed for memory", counted.oom_kills);
   if (scratch_full_ && outcome.kind != OutcomeKind::kDisk) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,22 +28,6 @@ constexpr std::size_t kMaxQueue = 4'096;
 constexpr std::size_t kMaxChanges = 256;
 constexpr std::size_t kMaxSentence = 300;
 constexpr std::size_t kMaxOpen = 4'096;  // that are remembered until they end
-
-void add(std::uint64_t& total, std::uint64_t more) {
-  total = more > std::numeric_limits<std::uint64_t>::max() - total ? std::numeric_limits<std::uint64_t>::max()
-                                                                   : total + more;
-}
-
-void add_to(Connection& first, const Connection& again) {
-  add(first.count, again.count);
-  add(first.bytes_in, again.bytes_in);
-  add(first.bytes_out, again.bytes_out);
-}
-
-bool is_limit(std::string_view name) {
-  return name == "net.limits.bytes_in" || name == "net.limits.bytes_out" || name == "net.limits.connections" ||
-         name == "net.limits.rate";
-}
 
 }  // namespace
 
@@ -82,7 +65,7 @@ Status WayOut::serve() {
     return fail(ErrorCode::kInternal, "gateway", "init did not open all that the plan has");
   }
   served_ = Clock::now();
-  send({.kind = Kind::kServe});
+  send({.kind = Kind::kServe}, egress::encode(served_));
   return {};
 }
 
@@ -92,7 +75,7 @@ Status WayOut::change(Turn turn, const egress::Change& change, std::string by, C
     return fail(ErrorCode::kRefused, "gateway", "too many changes wait for an answer", "try again in a moment");
   }
   const std::uint64_t serial = ++serial_;
-  changes_.emplace(serial, Asked{turn, change, std::move(by), std::move(done)});
+  changes_.emplace(serial, Asked{turn, change, std::move(by), std::move(done), Clock::now()});
   send({.kind = turn == Turn::kGrant ? Kind::kGrant : Kind::kRevoke, .serial = serial}, encode(change));
   return {};
 }
@@ -116,7 +99,7 @@ void WayOut::close() {
   // What it had open, and told no end of, ended with it.
   for (Connection& connection : std::exchange(open_, {})) {
     connection.reason += "; ended with the gateway";
-    keep_connection(connection);
+    record_.add(connection);
   }
   for (auto& [serial, asked] : std::exchange(changes_, {})) {
     if (asked.done) asked.done("the run is over");
@@ -184,7 +167,8 @@ void WayOut::handle(const egress::Framed& message) {
     case Kind::kDial:
       return dial(message.head);
     case Kind::kLimit:
-      if (!is_limit(message.payload)) return end_with("the gateway names a limit that there is not");
+      if (std::ranges::find(kNetworkLimits, message.payload) == kNetworkLimits.end())
+        return end_with("the gateway names a limit that there is not");
       if (events_.on_limit) events_.on_limit(std::string(message.payload));
       return;
     case Kind::kChanged:
@@ -216,62 +200,30 @@ void WayOut::note_connection(const egress::Framed& message) {
       return one.at == connection->at && one.via == connection->via && one.port == connection->port;
     };
     if (const auto known = std::ranges::find_if(open_, same); known != open_.end()) open_.erase(known);
-    keep_connection(*connection);
+    record_.add(*connection);
   }
   if (events_.on_connection) events_.on_connection(*connection, opened);
-}
-
-void WayOut::keep_connection(const Connection& connection) {
-  add(record_.connections_total, connection.count);
-  add(record_.bytes_in, connection.bytes_in);
-  add(record_.bytes_out, connection.bytes_out);
-  const bool denied = connection.verdict == Verdict::kDenied;
-  if (denied) add(record_.denied_total, connection.count);
-  std::vector<Connection>& kept = record_.connections;
-  // Refusals are cheap to make: the same ones are one, and all of them leave room for the others.
-  const std::tuple<Via, std::uint16_t, std::string_view, std::string_view, std::string_view> what{
-      connection.via, connection.port, connection.name, connection.address, connection.reason};
-  if (denied) {
-    if (const auto known = refused_.find(what); known != refused_.end()) return add_to(kept[known->second], connection);
-  }
-  // In a full list only a place that it does not have is new: one that was often reached must not hide another.
-  const std::tuple<Verdict, std::uint16_t, std::string_view> where{
-      connection.verdict, connection.port, connection.name.empty() ? connection.address : connection.name};
-  const auto place = places_.find(where);
-  const bool full = kept.size() >= kMaxReportedConnections;
-  const bool fits = !denied || refused_.size() < kMaxReportedConnections / 2;
-  if ((full || !fits) && place != places_.end()) return add_to(kept[place->second], connection);
-  if (!fits) return;
-  if (full && further_[static_cast<std::size_t>(connection.verdict)]++ >= kMaxFurtherPlaces) return;
-  if (denied) refused_.emplace(what, kept.size());
-  if (place != places_.end()) {
-    place->second = kept.size();
-  } else {
-    places_.emplace(where, kept.size());
-  }
-  kept.push_back(connection);
 }
 
 void WayOut::note_call(const egress::Framed& message) {
   const auto call = egress::decode_call(message.payload);
   if (!call) return end_with("the gateway's record of a call cannot be read");
-  add(record_.calls_total, call->count);
-  if (call->verdict == Verdict::kDenied) add(record_.calls_denied_total, call->count);
-  if (record_.calls.size() < kMaxReportedCalls) record_.calls.push_back(*call);
+  record_.add(*call);
   if (events_.on_call) events_.on_call(*call);
 }
 
 void WayOut::note_tally(const egress::Framed& message) {
   const auto tally = egress::decode_tally(message.payload);
   if (!tally) return end_with("the gateway's tally cannot be read");
-  record_.connections_lost = tally->lost;
-  record_.rate_waited = tally->rate_waited;
+  record_.set_tally(tally->lost, tally->rate_waited);
 }
 
-void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by) {
-  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - served_);
-  const GrantChange made{at, turn, std::string(to_string(change.what)), change.text, std::move(by)};
-  if (record_.changes.size() < kMaxReportedChanges) record_.changes.push_back(made);
+void WayOut::note_change(GrantChange::Turn turn, const egress::Change& change, std::string by, Clock::time_point when) {
+  last_change_ = std::max(last_change_, when);
+  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(last_change_ - served_);
+  GrantChange made{at, turn, std::string(to_string(change.what)), change.text, std::move(by)};
+  if (turn == GrantChange::Turn::kGranted) made.lasts = change.lasts;
+  record_.add(made);
   if (events_.on_change) events_.on_change(made);
 }
 
@@ -282,7 +234,9 @@ void WayOut::on_changed(const egress::Framed& message) {
   const std::string problem = printable(message.payload.substr(0, kMaxSentence));
   if (problem.empty()) {
     const bool granted = asked.turn == Turn::kGrant;
-    note_change(granted ? GrantChange::Turn::kGranted : GrantChange::Turn::kRevoked, asked.change, std::move(asked.by));
+    // It opens after it was asked for and closes before we hear of it: what it allowed lies between the two.
+    note_change(granted ? GrantChange::Turn::kGranted : GrantChange::Turn::kRevoked, asked.change, std::move(asked.by),
+                granted ? asked.at : Clock::now());
   }
   if (asked.done) asked.done(problem);
 }
@@ -290,7 +244,7 @@ void WayOut::on_changed(const egress::Framed& message) {
 void WayOut::on_ended(const egress::Framed& message) {
   const auto change = egress::decode_change(message.payload);
   if (!change) return end_with("the gateway's record of a lease cannot be read");
-  note_change(GrantChange::Turn::kEnded, *change, "lease");
+  note_change(GrantChange::Turn::kEnded, *change, "lease", Clock::now());
 }
 
 // Only what the plan has, by the descriptor that was opened when the run began.

@@ -3,14 +3,12 @@
 // fill the record of its own run, and end that run, and no more.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "base/fd.h"
@@ -20,6 +18,7 @@
 #include "launch/gateway.h"
 #include "plan/plan.h"
 #include "report/network.h"
+#include "supervise/network_record.h"
 #include "sys/poller.h"
 
 namespace cloche {
@@ -67,7 +66,7 @@ class WayOut {
 
   const std::string& evidence() const { return parts_.gateway.evidence; }
   const egress::Limits& limits() const { return parts_.gateway.limits; }
-  const NetworkUse& record() const { return record_; }
+  const NetworkUse& record() const { return record_.use(); }
   bool complete() const { return complete_; }  // the gateway lived to tell everything
 
  private:
@@ -81,6 +80,7 @@ class WayOut {
     egress::Change change;
     std::string by;
     Changed done;
+    Clock::time_point at{};  // when
   };
   struct Outgoing {
     std::string bytes;
@@ -90,10 +90,9 @@ class WayOut {
   void on_event(std::uint32_t events);
   void handle(const egress::Framed& message);
   void note_connection(const egress::Framed& message);
-  void keep_connection(const Connection& connection);
   void note_call(const egress::Framed& message);
   void note_tally(const egress::Framed& message);
-  void note_change(GrantChange::Turn turn, const egress::Change& change, std::string by);
+  void note_change(GrantChange::Turn turn, const egress::Change& change, std::string by, Clock::time_point at);
   void on_changed(const egress::Framed& message);
   void on_ended(const egress::Framed& message);
   void dial(const egress::Head& asked);
@@ -109,14 +108,10 @@ class WayOut {
   std::deque<Outgoing> queue_;
   std::map<std::uint64_t, Asked> changes_;
   std::uint64_t serial_ = 0;
-  NetworkUse record_;
-  using Refusal = std::tuple<Via, std::uint16_t, std::string, std::string, std::string>;  // port, name, address, reason
-  std::map<Refusal, std::size_t, std::less<>> refused_;           // where they are in the record
-  using Place = std::tuple<Verdict, std::uint16_t, std::string>;  // port, name or else address
-  std::map<Place, std::size_t, std::less<>> places_;              // where the last of each is in the record
-  std::array<std::size_t, kVerdictCount> further_{};              // places behind the first connections
+  NetworkRecord record_;
   std::vector<Connection> open_;
   Clock::time_point served_ = Clock::now();
+  Clock::time_point last_change_{};
   Poller::Watch watch_;
   std::string buffer_;
   std::size_t taken_ = 0;  // messages since `window_`

@@ -101,6 +101,7 @@ TEST_F(WayOutTest, ServesWhenEverythingIsThere) {
   WayOut& out = open();
   EXPECT_FALSE(out.serve());
   ASSERT_TRUE(add_the_listener());
+  const Clock::time_point before = Clock::now();
   ASSERT_TRUE(out.serve());
   const auto listener = hear();
   ASSERT_TRUE(listener);
@@ -110,6 +111,10 @@ TEST_F(WayOutTest, ServesWhenEverythingIsThere) {
   const auto serve = hear();
   ASSERT_TRUE(serve);
   EXPECT_EQ(serve->head.kind, Kind::kServe);
+  const auto moment = egress::decode_moment(serve->payload);
+  ASSERT_TRUE(moment) << "from which the gateway is to count as well";
+  EXPECT_LE(*moment, Clock::now());
+  EXPECT_GE(*moment, before - Millis(1));
 }
 
 TEST_F(WayOutTest, TakesNoListenerThatThePlanDoesNotHave) {
@@ -240,29 +245,6 @@ TEST_F(WayOutTest, H12_NewPlacesAreBoundedToo) {
   EXPECT_EQ(out.record().connections_total, kMaxReportedConnections + kMaxFurtherPlaces + 101);
 }
 
-TEST_F(WayOutTest, RefusalsLeaveRoomForWhatWasAllowed) {
-  WayOut& out = open();
-  Connection refused;
-  refused.verdict = Verdict::kDenied;
-  constexpr std::size_t kRefusals = kMaxReportedConnections / 2 + 100;  // few enough that nobody is held up
-  for (std::size_t i = 0; i < kRefusals; ++i) {
-    refused.address = std::to_string(i);
-    say({.kind = Kind::kConnection}, egress::encode(refused));
-    say({.kind = Kind::kConnection}, egress::encode(refused));
-    if (i % 16 == 15) turn();
-  }
-  Connection allowed;
-  allowed.name = "a.example";
-  say({.kind = Kind::kConnection}, egress::encode(allowed));
-  turn(4);
-  EXPECT_TRUE(problem_.empty()) << problem_;
-  const NetworkUse& record = out.record();
-  EXPECT_EQ(record.denied_total, 2 * kRefusals);
-  ASSERT_EQ(record.connections.size(), kMaxReportedConnections / 2 + 1);
-  EXPECT_EQ(record.connections.front().count, 2u);
-  EXPECT_EQ(record.connections.back().name, "a.example");
-}
-
 TEST_F(WayOutTest, WhatWasOpenWhenTheGatewayDiedIsInTheRecord) {
   WayOut& out = open();
   Connection connection;
@@ -292,6 +274,14 @@ TEST_F(WayOutTest, ALimitIsNamed) {
   say({.kind = Kind::kLimit}, "\x1b[2Jsomething else");
   turn();
   EXPECT_FALSE(problem_.empty());
+}
+
+TEST_F(WayOutTest, ALimitThatSlowsDownEndsNoRun) {
+  open();
+  say({.kind = Kind::kLimit}, "net.limits.rate");
+  turn();
+  EXPECT_EQ(limit_, "");
+  EXPECT_EQ(problem_, "the gateway names a limit that there is not");
 }
 
 TEST_F(WayOutTest, WhatItMayNotSayEndsIt) {
@@ -424,8 +414,49 @@ TEST_F(WayOutTest, ChangesThatWereMadeAreRecorded) {
   EXPECT_EQ(changes[0].what, "socket");
   EXPECT_EQ(changes[0].text, "/run/a.sock");
   EXPECT_EQ(changes[0].by, "uid 7");
+  EXPECT_EQ(changes[0].lasts, std::nullopt) << "as long as the run";
   EXPECT_EQ(changes[1].turn, GrantChange::Turn::kEnded);
   EXPECT_EQ(changes[1].by, "lease");
+}
+
+TEST_F(WayOutTest, AGrantIsRecordedNoLaterThanWhatItAllows) {
+  WayOut& out = open();
+  ASSERT_TRUE(add_the_listener());
+  const Clock::time_point before = Clock::now();
+  ASSERT_TRUE(out.serve());
+  const egress::Change change{egress::Change::What::kHost, "a.example:443", {}};
+  ASSERT_TRUE(out.change(WayOut::Turn::kGrant, change, "uid 7", {}));
+  const Clock::time_point asked = Clock::now();
+  ASSERT_TRUE(out.change(WayOut::Turn::kRevoke, change, "uid 7", {}));
+  turn();  // the gateway has granted it by now, and its word is late
+  const Clock::time_point late = Clock::now();
+  for (std::optional<Heard> heard = hear(); heard; heard = hear()) {
+    if (heard->head.serial != 0) say({.kind = Kind::kChanged, .serial = heard->head.serial});
+  }
+  turn();
+  const auto& changes = out.record().changes;
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_LE(changes[0].at, asked - before);
+  EXPECT_GT(changes[1].at, late - asked) << "taken back no earlier than it was";
+}
+
+TEST_F(WayOutTest, AGrantForAWhileIsRecordedWithItsTime) {
+  WayOut& out = open();
+  const egress::Change change{egress::Change::What::kHost, "a.example:443", Millis(2000)};
+  ASSERT_TRUE(out.change(WayOut::Turn::kGrant, change, "uid 7", {}));
+  ASSERT_TRUE(out.change(WayOut::Turn::kRevoke, change, "uid 7", {}));
+  for (int i = 0; i < 2; ++i) {
+    const auto asked = hear();
+    ASSERT_TRUE(asked);
+    say({.kind = Kind::kChanged, .serial = asked->head.serial});
+  }
+  say({.kind = Kind::kEnded}, egress::encode(change));
+  turn();
+  const auto& changes = out.record().changes;
+  ASSERT_EQ(changes.size(), 3u);
+  EXPECT_EQ(changes[0].lasts, Millis(2000));
+  EXPECT_EQ(changes[1].lasts, std::nullopt) << "what is taken back has no time";
+  EXPECT_EQ(changes[2].lasts, std::nullopt);
 }
 
 TEST_F(WayOutTest, AFloodIsHeldBack) {

@@ -225,6 +225,8 @@ class Hosts(LeaseCase):
         network = self.report()
         self.assertEqual([(one["change"], one["what"], one["text"], one["by"]) for one in network["changes"]],
                          [("granted", "host", f"localhost:{port}", f"uid {os.geteuid()}")])
+        allowed = [one["at_us"] for one in network["connections"] if one["verdict"] == "allowed" and one["port"] == port]
+        self.assertLessEqual(network["changes"][0]["at_us"], min(allowed), "no connection began before what allowed it")
         with open(self.path("events.jsonl"), encoding="utf-8") as file:
             events = [json.loads(line) for line in file]
         self.assertEqual([one["text"] for one in events if one["event"] == "granted"], [f"localhost:{port}"])
@@ -239,8 +241,8 @@ class Hosts(LeaseCase):
         self.assert_denied(self.tell("dial", "late", "localhost", port))
         self.assertEqual(server.callers, 1)
         network = self.report()
-        self.assertEqual([(one["change"], one["by"]) for one in network["changes"]],
-                         [("granted", f"uid {os.geteuid()}"), ("ended", "lease")])
+        self.assertEqual([(one["change"], one["by"], one.get("for_ms")) for one in network["changes"]],
+                         [("granted", f"uid {os.geteuid()}", 5000), ("ended", "lease", None)])
         self.assertTrue(any("the lease was over" in one["reason"] for one in network["connections"]), network)
 
     def test_X10_a_lease_of_the_policy_begins_with_the_run(self):

@@ -133,8 +133,8 @@ class NetworkLimits(NetworkCase):
         outcome = report["outcome"]
         self.assertEqual((outcome["kind"], outcome["exit_code"], done.returncode), ("network", 137, 137), outcome)
         self.assertIn(key, outcome["message"])
-        self.assertTrue(key.startswith(outcome["limit"]), outcome)
-        self.assertIn("net.limits", done.stderr.decode())
+        self.assertEqual(outcome["limit"], key)
+        self.assertIn("raise " + key, done.stderr.decode())
 
     def test_bytes_in(self):
         for host in ("allowed.test", "93.184.216.20"):  # by a reader of HTTP, and by none
