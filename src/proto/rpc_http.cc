@@ -36,6 +36,20 @@ bool is_json_type(std::string_view value) {
   return false;
 }
 
+// Whether a server could take the path for another one than it is written as.
+bool is_winding(std::string_view path) {
+  std::string plain;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const std::string escape = i + 2 < path.size() ? lower_without_blanks(path.substr(i, 3)) : std::string();
+    if (escape == "%2f" || escape == "%5c" || path[i] == '\\') return true;
+    const bool is_dot = escape == "%2e";
+    plain += is_dot ? '.' : path[i];
+    if (is_dot) i += 2;
+  }
+  plain += '/';
+  return plain.find("/./") != std::string::npos || plain.find("/../") != std::string::npos;
+}
+
 // Assigning an empty text would keep the room.
 void forget(std::string& text) { std::string().swap(text); }
 
@@ -112,6 +126,7 @@ std::optional<HttpError> RpcHttp::judge_head() const {
   if (request_.form != HttpTargetForm::kOrigin) return HttpError{400, "the target of a call is a path"};
   if (request_.target.find('?') != std::string::npos)
     return HttpError{400, "a call is all in its body; remove the query"};
+  if (is_winding(request_.target)) return HttpError{400, "the path of a call goes by no dots and no escaped slashes"};
   if (request_.headers.count("Content-Type") > 1) return HttpError{400, "Content-Type stands twice"};
   if (const HttpHeader* type = request_.headers.find("Content-Type"); type != nullptr && !is_json_type(type->value)) {
     return HttpError{415, "the Content-Type of a call is application/json in UTF-8"};

@@ -148,6 +148,13 @@ TEST(RpcHttp, RefusesWhatIsNoPostOfJson) {
            {"PUT /rpc HTTP/1.1\r\n" + tail, 405},
            {"POST http://svc/rpc HTTP/1.1\r\n" + tail, 400},
            {"POST /rpc?method=no HTTP/1.1\r\n" + tail, 400},
+           {"POST /rpc/../admin HTTP/1.1\r\n" + tail, 400},
+           {"POST /./rpc HTTP/1.1\r\n" + tail, 400},
+           {"POST /rpc/.. HTTP/1.1\r\n" + tail, 400},
+           {"POST /rpc/%2e%2E/admin HTTP/1.1\r\n" + tail, 400},
+           {"POST /rpc/.%2e HTTP/1.1\r\n" + tail, 400},
+           {"POST /rpc%2Fx HTTP/1.1\r\n" + tail, 400},
+           {"POST /rpc%5c.. HTTP/1.1\r\n" + tail, 400},
            {"POST /rpc HTTP/1.1\r\nContent-Type: text/plain\r\n" + tail, 415},
            {"POST /rpc HTTP/1.1\r\nContent-Type: application/json; charset=utf-7\r\n" + tail, 415},
            {"POST /rpc HTTP/1.1\r\nContent-Type: application/json\r\nContent-Type: application/json\r\n" + tail, 400},
@@ -161,6 +168,14 @@ TEST(RpcHttp, RefusesWhatIsNoPostOfJson) {
     EXPECT_THAT(seen.for_client, StartsWith(fmt::format("HTTP/1.1 {} ", status))) << stream;
     EXPECT_EQ(seen.state, State::kEnded) << stream;
     EXPECT_EQ(seen.records.size(), 1u) << stream;
+  }
+}
+
+TEST(RpcHttp, PassesDotsThatArePartOfAName) {
+  for (const std::string path : {"/", "/v1.2/rpc", "/..rpc", "/rpc...", "/.well-known/rpc", "/a%20b"}) {
+    const std::string stream = fmt::format("POST {} HTTP/1.1\r\nHost: svc\r\nContent-Length: {}\r\n\r\n{}", path,
+                                           kCall.size(), kCall);
+    EXPECT_THAT(feed({stream}).for_service, StartsWith("POST " + path + " HTTP/1.1\r\n"));
   }
 }
 
