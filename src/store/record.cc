@@ -5,13 +5,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <optional>
+#include <thread>
+#include <utility>
 
+#include "base/units.h"
 #include "store/entry.h"
 #include "store/files.h"
 
 namespace cloche::store {
 namespace {
+
+constexpr Millis kPatience = std::chrono::seconds(2);
+constexpr Millis kPause{1};
 
 struct Fresh {
   Fd directory;
@@ -39,9 +46,15 @@ Result<Record> Record::begin(const Place& place, const std::string& id, const Ru
   if (!is_run_id(id)) return fail(ErrorCode::kInternal, "record", "the name of the run cannot be that of a directory");
   CLOCHE_TRY_ASSIGN(const Fd runs, make_runs(place));
   std::optional<Fresh> fresh;
-  constexpr int kTries = 8;
-  for (int i = 0; i < kTries && !fresh; ++i) {
-    CLOCHE_TRY_ASSIGN(fresh, make_locked(runs.get(), id));
+  bool taken_away = false;
+  for (const auto deadline = Clock::now() + kPatience; !fresh && Clock::now() < deadline;) {
+    auto made = make_locked(runs.get(), id);
+    if (!made && taken_away && made.error().errno_value == EEXIST) {
+      std::this_thread::sleep_for(kPause);  // whoever takes it away has yet to give the name free
+      continue;
+    }
+    CLOCHE_TRY_ASSIGN(fresh, std::move(made));
+    taken_away = true;
   }
   if (!fresh) return fail(ErrorCode::kSystem, "record", "the directory of run " + id + " was taken away");
   RunFile file{id, facts, ::getpid(), moment_now(), {}, {}};
