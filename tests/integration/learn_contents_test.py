@@ -74,9 +74,9 @@ class LearnContents(LearnCase):
         self.path("project/data/.env", "CANARY\n")
         done = self.learn("--", "tar", "czf", "out/d.tgz", "data")
         self.assertEqual(done.returncode, 0, done.stderr)
-        said = f"Under this policy it does not write the same as with everything in view to {self.project}/out/d.tgz."
-        self.assertIn("# " + said, done.stdout)
-        self.assertIn(said, done.stderr)
+        # Directories of the cell's own have the time of its beginning: runs within a second agree on it, others do not.
+        said = f"# Under this policy it does not write the same as with everything in view to {self.project}/out/d.tgz."
+        self.assertTrue(said in done.stdout or f"{NOT_COMPARED}{self.project}/out/d.tgz." in done.stdout, done.stdout)
         self.check_packed(done.stdout, "tar czf out/d.tgz data", "tar tzf out/d.tgz")
 
     def test_X5_a_list_that_shows_numbers_of_the_cells_directories_is_learnt(self):
